@@ -15,7 +15,7 @@ const { resolve: resolvePeer } = createRequire(join(folder, "package.json"));
 export interface BuiltFile {
   readonly code: string | Uint8Array;
   readonly isEntry: boolean;
-  /** Names of the files that it loads at once, and of those that it may load later. */
+  /** Names of the files that the page loads at once, and of lazy files. */
   readonly imports: readonly string[];
   readonly later: readonly string[];
 }

@@ -55,7 +55,7 @@ function counted(): readonly Use[] {
   const printed = execFileSync("npx", ["--no-install", "vitest", "run", "--maxWorkers", "1", file], {
     cwd: root,
     encoding: "utf8",
-    // the tier of the file, in which a test may take more than 30 s
+    // the tier of the file: its tests may take more than 30 s
     env: { ...process.env, SLUICE_TIER: "ci" },
   });
   return [...printed.matchAll(/capacity (\{.*\})/g)].map(([, json = ""]) => JSON.parse(json));

@@ -3,8 +3,8 @@ import type { AddressInfo } from "node:net";
 import { makeEvents, splitReads } from "./workload.ts";
 
 /*
- * A gateway in a process of its own, so that what the client does costs it nothing. A part of the address or of the
- * body says what it streams. It sends its port, and how many megabytes were taken of an endless response.
+ * A gateway in a separate process, so that the work of the client does not slow it down. The address or the body of a
+ * request selects the response. The process reports its port, and the megabytes read from an endless response.
  */
 
 const events = makeEvents(20_000);
@@ -31,7 +31,7 @@ const server = createServer(async (request, response) => {
     if (!response.write(bytes)) await new Promise((resolve) => response.once("drain", resolve));
   response.end();
 });
-// a connection that is idle while others have their turn stays: a request on one that is just closed would fail
+// keep idle connections open: a request on a connection that just closed would fail
 server.keepAliveTimeout = 0;
 server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));
 process.on("disconnect", () => process.exit());

@@ -1,5 +1,5 @@
 /*
- * Runs subjects in turns, and prints what they took. Used in every runtime, so it imports nothing.
+ * Runs subjects in turns, and prints their times. It imports nothing, because every runtime uses it.
  */
 
 /** The middle of some values, and the quartiles around it. */

@@ -11,10 +11,11 @@ import { startGateway } from "./start-gateway.ts";
 import { formatTable } from "./topic.ts";
 
 /*
- * What a stored and metered response costs on each host: for each process 40 at once of 100 events, one each 50 ms, and 160
- * that come at once, asked for by 32 clients one after the other. Each is begun, left, and read to its end: by the same
- * process, or by the next one. CPU is that of all processes of a host, with Postgres, whose
- * disk is not waited for. Figures are medians of rounds in which all take turns, and ratios of the same round.
+ * Measures a stored and metered response on each host. Paced: 40 responses at once for each process, with 100 events, one
+ * every 50 ms. Short: 160 responses without pauses, requested by 32 clients one after the other. A client starts each
+ * response, disconnects, and reads it to the end, from the same process or from the next one. CPU includes all processes
+ * of a host and Postgres, which does not wait for its disk. All hosts take turns in each round. Figures are medians of
+ * the rounds, and ratios within a round.
  *
  *     pnpm build && node bench/hosts.ts [paced|short]
  */
@@ -113,7 +114,7 @@ async function measure(kind: "paced" | "short"): Promise<void> {
       const [before, queriesBefore, startedAt] = [host.cpuMs(), await host.queries(), performance.now()];
       await all(count, kind === "paced" ? count : CLIENTS, (nth) => readAway(host, nth, away, kind));
       const seconds = (performance.now() - startedAt) / 1000;
-      // what is settled behind the last responses
+      // the last responses settle in the background
       await new Promise((resolve) => setTimeout(resolve, 500));
       const after = host.cpuMs();
       of(name).postgres.push((after.postgres - before.postgres) / count);

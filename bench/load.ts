@@ -109,7 +109,7 @@ const cpuMs = ({ pid }: Workerd) => {
 };
 let isWrong = false;
 
-/** Prints what came of a piece of work, and what it took. */
+/** Runs one piece of work, and prints its results, time and memory. */
 async function step(title: string, proxy: Workerd, work: () => Promise<readonly string[]>) {
   const before = cpuMs(proxy);
   const counts: Record<string, number> = {};

@@ -15,7 +15,7 @@ export interface BenchPage {
 
 /** Counts the time of a page's main thread. */
 export interface MainThread {
-  /** Milliseconds of its own so far: what else runs on this machine is not counted. */
+  /** CPU time of the page so far, in milliseconds. Other programs do not count. */
   ms(): Promise<number>;
   /** Megabytes of the browser's own objects for the page: elements and their layout. */
   layoutMB(): Promise<number>;

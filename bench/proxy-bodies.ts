@@ -6,8 +6,9 @@ import { bundle } from "../packages/worker-proxy/test/support/bundle.ts";
 import { startWorkerd } from "../packages/worker-proxy/test/support/workerd-process.ts";
 
 /*
- * Bodies of many small values in workerd with a heap of 128 MB, as an isolate has at Cloudflare: the CPU and the
- * memory of the proxy beside a Worker that only parses a body, writes it again and sends it on. Each body has a process of its own.
+ * Measures bodies with many small values in workerd, with the heap of an isolate at Cloudflare, 128 MB. Compares the CPU
+ * and the memory of the proxy with a Worker that only parses a body, serializes it and forwards it. Each body runs in a
+ * separate process.
  */
 
 const MB = 1024 * 1024;
@@ -76,7 +77,7 @@ for (const [name, body] of bodies) {
 console.log("targets: both ratios at most 2.00, and no process that ends");
 gateway.close();
 
-/** Measures the cost of one body in a process of its own, beyond that of a small body. */
+/** Measures one body in a separate process. Subtracts the cost of a small body. */
 async function measured(program: Parameters<typeof startWorkerd>[0], body: string) {
   const worker = await startWorkerd({ ...program, heapMB: 128 });
   const post = (text: string) =>

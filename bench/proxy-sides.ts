@@ -5,7 +5,7 @@ import { build } from "vite";
 import { startMiniflare } from "../packages/worker-proxy/test/support/miniflare.ts";
 
 /*
- * The proxy beside a Worker that passes everything on and checks nothing, each in a workerd of its own.
+ * Compares the proxy with a Worker that forwards every request unchecked. Each runs in a separate workerd process.
  */
 
 const bare = `export default { fetch(request, env) {
@@ -42,7 +42,7 @@ export interface Side {
 
 const agent = new Agent({ keepAlive: true, maxSockets: 256 });
 
-/** Starts one side in a workerd of its own, with the counters of that process. */
+/** Starts one side in a separate workerd process, and counts the resources of that process. */
 export async function start(side: SideName, gateway: string): Promise<Side> {
   return await startWorker({ name: side, source: sources[side], gateway });
 }
@@ -56,7 +56,7 @@ interface Program {
   readonly objects?: Readonly<Record<string, string>>;
 }
 
-/** Starts a Worker in a workerd of its own, with the counters of that process. */
+/** Starts a Worker in a separate workerd process, and counts the resources of that process. */
 export async function startWorker({ name, source, gateway, objects = {} }: Program): Promise<Side> {
   const before = listChildren(process.pid);
   const miniflare = startMiniflare({
@@ -138,7 +138,7 @@ async function bundled(source: string): Promise<string> {
     plugins: [
       {
         name: "entry",
-        // the entry has no folder, so that its packages are resolved from this file
+        // the entry is not a file, so resolve its packages from this file
         resolveId(id) {
           if (id.endsWith(entry)) return `\0${entry}`;
           return id.startsWith("@sluice/") ? createRequire(import.meta.url).resolve(id) : null;

@@ -7,7 +7,7 @@ import { updateSummary } from "./results.ts";
 import type { Report } from "./topic.ts";
 
 /*
- * pnpm bench [topic …]: installs the peers, measures the topics, each in a process of its own, prints their tables, and
+ * pnpm bench [topic …]: installs the peers, measures each topic in a separate process, prints the tables, and
  * writes the summary into docs/performance.md. Without arguments it measures all topics.
  */
 

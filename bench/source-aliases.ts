@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** Returns the options by which wrangler bundles packages from their sources: the source map of a build names no source. */
+/** Returns options that make wrangler bundle packages from source, because the source maps of builds omit the sources. */
 export function aliasSources(...names: readonly string[]): readonly string[] {
   return names.flatMap((name) => {
     const { exports } = JSON.parse(readFileSync(`${root}packages/${name}/package.json`, "utf8"));

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 
-/** Starts the gateway in a process of its own. It ends with this one. */
+/** Starts the gateway in a child process, which exits with this process. */
 export async function startGateway(): Promise<{ readonly address: string; readonly child: ChildProcess }> {
   const child = fork(new URL("./gateway.ts", import.meta.url));
   const port = await new Promise((resolve) => child.once("message", resolve));

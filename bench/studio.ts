@@ -40,7 +40,7 @@ const KEY_VIEW = { width: 1100, height: 800 };
 const runs = 5;
 /** Numbers of responses after which the heap is measured. */
 const FEW_MANY = [2, 12];
-/** Time from which a task is long, in milliseconds. */
+/** Minimum duration of a long task, in milliseconds. */
 const LONG_TASK_MS = 50;
 /** Lighthouse's phone: a processor four times as slow, and its slow 4G. */
 const slowdown = 4;
@@ -119,7 +119,7 @@ async function measureLoad(on: Browser, url: string): Promise<Load> {
   const page = await openPage(on, { width: 390, height: 844 });
   const tasks = await recordTasks(on, page, async () => {
     await page.goto(url, { waitUntil: "networkidle" });
-    // until the page has loaded what it may need soon
+    // wait for the page to preload its lazy files
     await page.waitForTimeout(5000);
   });
   await page.context().close();
@@ -148,7 +148,7 @@ async function measureFirstText(on: Browser, waitMs: number): Promise<string> {
   return seconds.toFixed(1);
 }
 
-/** Heap of a page in megabytes, after collecting garbage, when it has so many responses, each in a chat of its own. */
+/** Measures the heap of a page in megabytes, after garbage collection, for growing numbers of chats with one response each. */
 async function measureHeapAfterReplies(on: Browser, url: string): Promise<readonly string[]> {
   const page = await openPage(on, { width: 1280, height: 800 });
   const devtools = await page.context().newCDPSession(page);
@@ -195,7 +195,7 @@ async function keyRatio(on: Browser): Promise<number> {
   for (const page of [own, bare]) {
     await page.goto(site.address, { waitUntil: "networkidle" });
     await page.getByRole("button", { name: "Add images" }).waitFor();
-    // until the page has loaded what it may need soon
+    // wait for the page to preload its lazy files
     await page.waitForTimeout(5000);
   }
   await bare.evaluate(() => {

@@ -11,7 +11,7 @@ export const clients = [
   "TanStack AI",
 ] as const;
 
-/** One row of the summary: what was measured, and the text for each client. */
+/** One row of the summary: the name of a measurement, and the text for each client. */
 export interface SummaryRow {
   readonly measure: string;
   readonly texts: Readonly<Record<string, string>>;

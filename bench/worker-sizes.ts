@@ -8,8 +8,8 @@ import { gzipSync } from "node:zlib";
 import { aliasSources } from "./source-aliases.ts";
 
 /*
- * node bench/worker-sizes.ts: what `wrangler deploy --dry-run` would upload of each example, what it warns of, and what
- * each part of it takes. The packages have to be built.
+ * node bench/worker-sizes.ts: prints the upload of `wrangler deploy --dry-run` for each example, its warnings, and
+ * the size of each part. Build the packages first.
  */
 
 const WORKERS = [

@@ -139,7 +139,7 @@ async function waitForServer(url: string): Promise<void> {
     } catch {
       // the server does not listen yet
     }
-    if (Date.now() > deadline) fail(`The Worker does not answer at ${url}:\n${log()}`);
+    if (Date.now() > deadline) fail(`The Worker does not respond at ${url}:\n${log()}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

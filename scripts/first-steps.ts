@@ -41,9 +41,9 @@ const apps: readonly App[] = [
   ...Object.keys(managers).map((template) => ({ title: template, template, path: "/" })),
   ...made.map(([name, template, command, path]) => ({ title: `${name}, --add`, template, command, path })),
 ];
-const early = ["create", "install", "first answer"];
-const late = ["build", "checklist", "answer in production"];
-const titles = ["app", ...early, "an answer after", ...late, "in production after", "stops"];
+const early = ["create", "install", "first response"];
+const late = ["build", "checklist", "response in production"];
+const titles = ["app", ...early, "a response after", ...late, "in production after", "stops"];
 
 const wanted = process.argv.slice(2);
 const stops: string[] = [];
@@ -94,11 +94,11 @@ async function runSteps({ template, command, path }: App, shop: Workshop, take: 
   const commands = managers[template] as ManagerCommands;
   await take("create", () => createApp(shop, template, command));
   await take("install", () => shop.install("app"));
-  const dev = await take("first answer", () => askFirst(shop, commands, path));
+  const dev = await take("first response", () => askFirst(shop, commands, path));
   await dev.stop();
   await take("build", async () => commands.build && shop.run("app", commands.build));
   const deployed = await take("checklist", () => runChecked(shop, commands));
-  await take("answer in production", async () => {
+  await take("response in production", async () => {
     const link = await invite(shop, "app");
     return commands.hasPage ? askPage(link, "Hello") : askDeployed(shop, "app", deployed.url);
   });

@@ -144,15 +144,15 @@ async function record(devtools: CDPSession): Promise<Frame[]> {
 
 /** Creates one animation from the frames. Drops frames that follow too fast. */
 async function createAnimation(frames: readonly Frame[]): Promise<Buffer> {
-  const kept: Frame[] = [];
+  const spaced: Frame[] = [];
   for (const frame of frames)
-    if (kept.length === 0 || (frame.at - (kept.at(-1)?.at ?? 0)) * 1000 >= FRAME_MS) kept.push(frame);
-  const delay = kept.map(({ at }, index) => {
-    const next = kept[index + 1]?.at;
+    if (spaced.length === 0 || (frame.at - (spaced.at(-1)?.at ?? 0)) * 1000 >= FRAME_MS) spaced.push(frame);
+  const delay = spaced.map(({ at }, index) => {
+    const next = spaced[index + 1]?.at;
     return Math.round(Math.min(LONGEST_MS, next === undefined ? LONGEST_MS : (next - at) * 1000));
   });
   const images = await Promise.all(
-    kept.map(({ image }) => sharp(image).resize(960, 600, { fit: "fill" }).png().toBuffer()),
+    spaced.map(({ image }) => sharp(image).resize(960, 600, { fit: "fill" }).png().toBuffer()),
   );
   return sharp(images, { join: { animated: true } })
     .webp({ quality: 85, effort: 4, loop: 0, delay })

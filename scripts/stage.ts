@@ -51,8 +51,8 @@ export function stagePackage(folder: string): string {
     write(join(staged, path), Buffer.from(text), statSync(join(folder, path)).mode);
   for (const path of [...copies, ...pages]) copy(join(folder, path), join(staged, path));
   copy(join(root, "LICENSE"), join(staged, "LICENSE"));
-  const kept = new Set(["LICENSE", ...texts.keys(), ...copies, ...pages]);
-  for (const path of listFiles(staged)) if (!kept.has(path)) rmSync(join(staged, path), { force: true });
+  const wanted = new Set(["LICENSE", ...texts.keys(), ...copies, ...pages]);
+  for (const path of listFiles(staged)) if (!wanted.has(path)) rmSync(join(staged, path), { force: true });
   return staged;
 }
 

@@ -23,7 +23,7 @@ const Block = memo(function Block({ text }: { readonly text: string }) {
 /** As the manual shows it: of the blocks that are whole, the browser lays out only those near the viewport. */
 const rule = ".block:not(:last-child) { content-visibility: auto; contain-intrinsic-size: auto 1000px }";
 
-/** Creates what splits a text into blocks of which only the last one changes. */
+/** Creates a function that splits a growing text into blocks. Only the last block changes. */
 export type Split = (() => (text: string) => readonly string[]) | undefined;
 
 const Row = memo(function Row({ text, split }: { readonly text: string; readonly split: Split }) {
@@ -67,5 +67,5 @@ export function pastTexts(count: number): string[] {
   );
 }
 
-/** A page in which one subject shows a chat. `address` gives the response. */
+/** Renders a chat with one subject. `address` is the URL of the response. */
 export type Subject = (past: number, address: string) => ReactNode;

@@ -31,7 +31,7 @@ Object.assign(window, {
   },
 });
 
-/** Watches so many tasks for some seconds, each by a store of its own with one subscriber. */
+/** Watches `tasks` tasks for `seconds`. Each task has its own store with one subscriber. */
 async function run(tasks: number, seconds: number): Promise<Polled> {
   let longestTaskMs = 0;
   new PerformanceObserver((entries) => {

@@ -97,7 +97,7 @@ function Sluice({ past, split }: { past: number; split?: Split }) {
   return <List messages={chat.messages} readText={({ content }) => String(content)} split={split} />;
 }
 
-/** The field in which one writes the next question. */
+/** The input for the next message. */
 function Field() {
   const [text, setText] = useState("");
   return <input value={text} onChange={({ target }) => setText(target.value)} />;
@@ -162,17 +162,17 @@ async function run(
   // the connection ends meanwhile
   await new Promise((resolve) => setTimeout(resolve, 1000));
   // not the text itself: this function would hold it while the memory is counted
-  const shownLength = (container.querySelector(ANSWER) as Element).textContent.length;
+  const shownLength = (container.querySelector(LAST_MESSAGE) as Element).textContent.length;
   if (finishedMs && shownLength !== length)
     throw new Error(`${name} shows ${shownLength} of ${length} characters`);
   return { finishedMs, commits, longestTaskMs, keyMs, heldMB: (await heldMB()) - before };
 }
 
-const ANSWER = "ol:last-of-type > li:last-child";
+const LAST_MESSAGE = "ol:last-of-type > li:last-child";
 
 /** Looks for the end of the response. It reads a few characters: reading all would cost more than a commit. */
 function endsWithEnd(container: Element): boolean {
-  let node: Node | null | undefined = container.querySelector(ANSWER);
+  let node: Node | null | undefined = container.querySelector(LAST_MESSAGE);
   while (node?.lastChild) node = node.lastChild;
   return (
     node instanceof Text && node.substringData(Math.max(0, node.length - END.length), END.length) === END
@@ -206,7 +206,7 @@ declare const performance: Performance & { readonly memory: { readonly usedJSHea
 declare const gc: (options: { readonly type: "major"; readonly execution: "async" }) => Promise<void>;
 
 async function heldMB(): Promise<number> {
-  // the first one may only finish what the engine has begun; from tasks of their own, they keep nothing for the stack
+  // the first run may only finish a collection in progress; separate tasks leave no references on the stack
   for (let time = 0; time < 2; time += 1) await gc({ type: "major", execution: "async" });
   return performance.memory.usedJSHeapSize / 2 ** 20;
 }

@@ -2,8 +2,8 @@ import { gatewayFor, ratiosFor, type Size, sizes } from "../stream-ratios.ts";
 import { own } from "../subjects.ts";
 
 /*
- * Ours and the floor as one program, for runtimes without a page. Node, Deno and Bun run it from a terminal; workerd
- * has no clock that goes on while a program works, and gets one run per request.
+ * Our client and the floor as one program, for runtimes without a page. Node, Deno and Bun run it from a terminal. The
+ * clock of workerd stops during a request, so workerd gets one run per request.
  */
 
 const isWorkerd = globalThis.navigator?.userAgent === "Cloudflare-Workers";
@@ -14,7 +14,7 @@ if (!isWorkerd) {
   process.exit(); // Bun would serve the handler below
 }
 
-/** Made once: what it costs to make the frames is no part of a run. */
+/** Created once, so that a run does not include the creation of the frames. */
 const gateways = new Map<Size, ReturnType<typeof gatewayFor>>();
 
 export default {

@@ -3,11 +3,11 @@ const LONG = 4096;
 
 /**
  * Creates a function that splits a long text at line ends into blocks. While the text grows, only the last block
- * changes: the others are the same strings as at the call before. Joined, the blocks are the text.
+ * changes, and the others are the same strings as before. Joined, the blocks are the text.
  *
- * A browser lays out all of an element's text again when it grows. For a response of megabytes in one element this takes
- * a second each time, and the page hangs. In elements of their own, the earlier blocks keep their layout. With
- * `content-visibility: auto`, the browser lays out only those near the viewport.
+ * A browser lays out the whole text of an element when it grows. For a response of megabytes in one element, each layout
+ * takes a second, and the page hangs. In separate elements, the earlier blocks keep their layout. With
+ * `content-visibility: auto`, the browser lays out only the blocks near the viewport.
  *
  * @example
  * ```tsx
@@ -15,8 +15,8 @@ const LONG = 4096;
  *   return <div className="block">{text}</div>;
  * });
  * function Reply({ text }: { text: string }) {
- *   const [blocksOf] = useState(createTextBlocks);
- *   return blocksOf(text).map((block, at) => <Block key={at} text={block} />);
+ *   const [splitBlocks] = useState(createTextBlocks);
+ *   return splitBlocks(text).map((block, at) => <Block key={at} text={block} />);
  * }
  * ```
  * ```css

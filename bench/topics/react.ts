@@ -22,7 +22,7 @@ interface Scene {
 interface Measured extends Run {
   /** Milliseconds of the main thread. */
   readonly mainMs: number;
-  /** Megabytes of the browser's own objects, most of which are layout. */
+  /** Megabytes of the browser's objects, mostly layout. */
   readonly layoutMB: number;
 }
 

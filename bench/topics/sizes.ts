@@ -5,7 +5,7 @@ import { formatTable, put, type Report } from "../topic.ts";
 export const title = "Bundle sizes";
 
 const parser = 'import { createParser } from "eventsource-parser"; console.log(createParser)';
-/** Sources of programs that import what a page needs, by what it does and by client. */
+/** Sources of programs that import the client for a page, by the feature of the page and by client. */
 export const programs: Record<string, Record<string, string>> = {
   "one streamed response": {
     Sluice: 'import { createClient, streamChat } from "@sluice/core"; console.log(createClient, streamChat)',

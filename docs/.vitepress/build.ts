@@ -6,12 +6,12 @@ import { buildHostedStudio } from "../../examples/studio/demo/hosted/build.ts";
 import { writeForPrograms } from "./llms.ts";
 import { writeReference } from "./reference/write.ts";
 
-/* Builds the site into `docs/dist`. With `--prepare` it only writes what the site is made from; with `--plain` code has no
-   colours. `DOCS_BASE` is the path at which the site will stand, `DOCS_OUT` another folder for it. */
+/* Builds the site into `docs/dist`. `--prepare` only writes the generated pages. `--plain` turns off syntax highlighting.
+   `DOCS_BASE` is the base path of the site, and `DOCS_OUT` replaces the output folder. */
 
 const docs = dirname(import.meta.dirname);
 writeReference();
-// a Service Worker has to lie at the root of what it controls, and loads no other file
+// a Service Worker must be at the root of its scope, in one file
 await bundle({
   configFile: false,
   logLevel: "warn",
@@ -32,7 +32,7 @@ if (!process.argv.includes("--prepare")) {
   const out = join(docs, process.env["DOCS_OUT"] ?? "dist");
   await build(docs);
   writeForPrograms(out);
-  // a page of its own below the site, with its own Service Worker
+  // a separate app below the site, with its own Service Worker
   await buildHostedStudio(join(out, "studio"), "../");
 }
 

@@ -5,7 +5,7 @@ import { linksToRepository, unpublished } from "./links.ts";
 import { repository } from "./repository.ts";
 import { search } from "./search.ts";
 import { nav, sidebar } from "./sidebar.ts";
-import { slugOf } from "./slug.ts";
+import { createSlug } from "./slug.ts";
 
 /** Colours of code take two fifths of a build's time: `--plain` leaves them out, for a test of links and anchors. */
 const code: MarkdownOptions = process.argv.includes("--plain")
@@ -25,7 +25,7 @@ export default defineConfig({
   markdown: {
     // not `{`: a heading may end in `{id}`
     attrs: { left: "{:", rule: ["heading"] },
-    anchor: { slugify: slugOf },
+    anchor: { slugify: createSlug },
     ...code,
     config: (md) => void md.use(linksToRepository, dirname(import.meta.dirname)).use(fileNames),
   },

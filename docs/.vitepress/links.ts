@@ -18,7 +18,7 @@ export function linksToRepository(md: MarkdownRenderer, docs: string): void {
         if (token.type === "link_open") {
           const href = token.attrGet("href") ?? "";
           if (!/^[\w.]/.test(href) || /^\w+:/.test(href)) continue;
-          const address = addressOf(href, dirname(env.realPath ?? env.path));
+          const address = resolveLink(href, dirname(env.realPath ?? env.path));
           isPlain = address === undefined;
           if (address !== undefined) token.attrSet("href", address);
         }
@@ -30,8 +30,8 @@ export function linksToRepository(md: MarkdownRenderer, docs: string): void {
     }
   });
 
-  /** Returns the address on the site or in the repository. Returns undefined if the repository has no address yet. */
-  function addressOf(href: string, folder: string): string | undefined {
+  /** Returns the address on the site or in the repository; undefined without a repository address. */
+  function resolveLink(href: string, folder: string): string | undefined {
     const [path = "", anchor] = href.split("#");
     const target = join(folder, decodeURI(path));
     const [top = ""] = relative(docs, target).split("/");

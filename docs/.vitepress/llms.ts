@@ -1,14 +1,14 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { plainMarkdown } from "./plain-markdown.ts";
-import { groups, pagesAt, pagesOfGroup } from "./sidebar.ts";
+import { groups, listPagesInGroup, pagesAt } from "./sidebar.ts";
 
 /**
  * Writes for programs that read: `llms.txt`, the list of pages, `llms-full.txt`, all pages in one, and each page as
  * Markdown beside its HTML.
  */
 export function writeForPrograms(folder: string): void {
-  const menu = groups.map((text) => ({ text, pages: pagesOfGroup(text) }));
+  const menu = groups.map((text) => ({ text, pages: listPagesInGroup(text) }));
   const all = [...menu, { text: "The gateway", pages: pagesAt("spec/*.md") }];
   const lists = all.map(({ text, pages }) => {
     const lines = pages.map(

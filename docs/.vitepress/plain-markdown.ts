@@ -14,7 +14,7 @@ export function plainMarkdown(path: string): string {
     )
     .replace(/^:{3,}.*\n+/gm, "")
     .replace(/^<pre class="signature".*?<code>(.*?)<\/code><\/pre>$/gms, (_, html: string) =>
-      fenced(textOf(html)),
+      fenced(readText(html)),
     )
     .replace(/^<\/?LiveExample.*?>\n/gm, "")
     .replace(/^!\[.*?\]\(.*?\)\n+/gm, "")
@@ -25,6 +25,6 @@ const fenced = (code: string, language = "ts") => `\`\`\`${language}\n${code.tri
 
 const signs: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&amp;": "&" };
 
-function textOf(html: string): string {
+function readText(html: string): string {
   return html.replace(/<[^>]*>/g, "").replace(/&(?:lt|gt|amp);/g, (sign) => signs[sign] ?? sign);
 }

@@ -25,7 +25,7 @@ const written = ["start/*.md", "guides/*.md", "recipes/*.md", "*.md"];
 /** The menu: each group with its pages. The theme opens the group of the current page alone. */
 export function sidebar(): DefaultTheme.SidebarItem[] {
   return groups.flatMap((group) => {
-    const items = group === "Reference" ? referenceItems() : pagesOfGroup(group);
+    const items = group === "Reference" ? referenceItems() : listPagesInGroup(group);
     return items.length > 0 ? [{ text: group, items, collapsed: true }] : [];
   });
 }
@@ -34,7 +34,7 @@ export function sidebar(): DefaultTheme.SidebarItem[] {
 export function nav(): DefaultTheme.NavItemWithLink[] {
   const shown: readonly Group[] = ["Start", "Chat", "Recipes", "Reference"];
   const links = shown.flatMap((group) => {
-    const [first] = pagesOfGroup(group);
+    const [first] = listPagesInGroup(group);
     return first ? [{ text: group === "Chat" ? "Guides" : group, link: first.link }] : [];
   });
   const folders: Readonly<Record<string, string>> = { Start: "start", Guides: "guides" };
@@ -43,7 +43,7 @@ export function nav(): DefaultTheme.NavItemWithLink[] {
       ...item,
       activeMatch: `^/${folders[item.text] ?? item.text.toLowerCase()}/`,
     })),
-    // a page of its own: the router of this site has none of that name
+    // a separate app: `_self` bypasses the router of the site
     { text: "Studio", link: "/studio/", target: "_self" },
   ];
 }
@@ -60,7 +60,7 @@ interface Page {
 }
 
 /** The pages of a group of the menu, in order. */
-export function pagesOfGroup(group: Group): Page[] {
+export function listPagesInGroup(group: Group): Page[] {
   if (group === "Reference") return pagesAt("reference/*.md");
   return written
     .flatMap(pagesAt)
@@ -70,7 +70,7 @@ export function pagesOfGroup(group: Group): Page[] {
 
 /** The reference: its index and the errors, then a list for each package. */
 function referenceItems(): DefaultTheme.SidebarItem[] {
-  const packages = Map.groupBy(pagesOfGroup("Reference"), ({ group }) => group);
+  const packages = Map.groupBy(listPagesInGroup("Reference"), ({ group }) => group);
   return [...packages].flatMap(([text, items]): DefaultTheme.SidebarItem[] =>
     text ? [{ text, items, collapsed: true }] : items,
   );

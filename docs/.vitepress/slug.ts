@@ -1,5 +1,5 @@
 /** Anchor of a heading: the same as on GitHub, so that a link works in both places. */
-export function slugOf(heading: string): string {
+export function createSlug(heading: string): string {
   return heading
     .trim()
     .toLowerCase()

@@ -4,7 +4,7 @@ import { createRoot } from "react-dom/client";
 import { Chat, type Models } from "./chat/chat";
 import "./chat/chat.css";
 
-// the page has no key: the server at this address adds it
+// the server at this address adds the key
 const client = createClient({ baseURL: location.origin });
 const models: Models = ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"];
 

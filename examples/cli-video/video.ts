@@ -30,7 +30,7 @@ async function savedHandle(): Promise<VideoTaskHandle | undefined> {
   );
 }
 
-/** Submits the task. The file is there before the request is sent, so that no kill can hide a task. */
+/** Submits the task. Writes the file before the request, so that a killed process leaves a trace of the task. */
 async function submit(): Promise<VideoTaskHandle> {
   await writeFile(FILE, JSON.stringify({}));
   const handle = await createVideoTask(client, {

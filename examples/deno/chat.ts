@@ -1,6 +1,6 @@
 import { createClient, isGatewayError, streamChat } from "@sluice/core";
 
-/** Asks one question and prints the answer while it arrives. */
+/** Sends one message and prints the response while it arrives. */
 const client = createClient({
   baseURL: Deno.env.get("GATEWAY_URL") ?? "http://127.0.0.1:8788",
   apiKey: Deno.env.get("GATEWAY_API_KEY") ?? "sk-test",

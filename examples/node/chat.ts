@@ -1,6 +1,6 @@
 import { createClient, isGatewayError, streamChat } from "@sluice/core";
 
-/** Asks one question and prints the answer while it arrives. Ctrl+C stops it. */
+/** Sends one message and prints the response while it arrives. Ctrl+C stops it. */
 const client = createClient({
   baseURL: process.env["GATEWAY_URL"] ?? "http://127.0.0.1:8788",
   apiKey: process.env["GATEWAY_API_KEY"] ?? "sk-test",
@@ -18,7 +18,7 @@ try {
   const { outcome, usage } = await stream.result();
   console.error(`\n${outcome}, ${usage?.total_tokens ?? "?"} tokens`);
 } catch (error) {
-  // an abort is no error of the library; the text so far is printed already
+  // an abort is not an error of the library; the received text is already printed
   console.error(`\n${isGatewayError(error) ? `${error.name}: ${error.message}` : error}`);
   process.exitCode = 1;
 }

@@ -6,7 +6,7 @@ import manifest from "../../package.json" with { type: "json" };
 
 /** Address of the Worker that `pnpm demo` starts. */
 const worker = "http://127.0.0.1:8787";
-/** The emulator serves its files on this machine, at a port of its own. */
+/** The emulator serves its files on another port of this machine. */
 const thisMachine = "http://127.0.0.1:*";
 
 /** URL of the repository. Empty until a release has set it. */
@@ -26,7 +26,7 @@ export default defineConfig(({ mode }) => {
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
     },
-    // each language of the highlighter is a file of its own
+    // each language of the highlighter is a separate file
     worker: { format: "es", plugins: () => [leaveOut()] },
     resolve: {
       alias: [{ find: /^@(?=\/)/, replacement: join(import.meta.dirname, "../../labs/registry") }],

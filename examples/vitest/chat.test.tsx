@@ -5,7 +5,7 @@ import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Chat } from "./chat.js";
 
-/** The gateway, in this process: it answers "7 metres", and its network fails when a test says so. */
+/** The gateway, in this process: it responds with "7 metres", and its network fails when a test says so. */
 let fault: Fault | undefined;
 const emulator = createEmulator({
   speed: Number.POSITIVE_INFINITY,
@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 afterEach(cleanup);
 
-test("shows the answer, and sends one request", async () => {
+test("shows the response, and sends one request", async () => {
   press("Ask");
   expect(await screen.findByText("7 metres")).toBeTruthy();
   expect(emulator.requests.map(({ body }) => body)).toMatchObject([

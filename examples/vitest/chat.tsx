@@ -1,6 +1,6 @@
 import { describeError, useChatStream } from "@sluice/react";
 
-/** The component to be tested: a question, its answer, and what went wrong. */
+/** The component under test: a question, its response, and its error. */
 export function Chat() {
   const { messages, status, error, send, retry } = useChatStream({ model: "delta-5.3" });
   return (

@@ -5,7 +5,7 @@ import { createRecorder, createReplay, readRecordings, writeRecording } from "@s
 import { afterAll, expect, test } from "vitest";
 
 /*
- * Recorded answers, without a network and without a key. To record them again, delete `recordings/`, and run
+ * Recorded responses, without a network and without a key. To record them again, delete `recordings/`, and run
  * RECORD=https://gateway.example.com GATEWAY_API_KEY=sk-… npx vitest run recorded
  */
 
@@ -25,12 +25,12 @@ const client = createClient({
 });
 
 afterAll(() => {
-  // a request that changed has no recording, and its old recording is of no use
+  // a changed request matches no recording, and its old recording is unused
   expect(replay?.misses ?? []).toEqual([]);
   expect(replay?.unused() ?? []).toEqual([]);
 });
 
-test("a recorded answer has its text and its tokens", async () => {
+test("a recorded response has its text and its tokens", async () => {
   const { message, usage } = await completeChat(client, {
     model: "delta-5.3",
     messages: [{ role: "user", content: "How deep is the Elbe?" }],

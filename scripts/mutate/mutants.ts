@@ -52,12 +52,12 @@ export function applyMutant({ file, start, end, text }: Mutant): string {
 export function insertCalls(
   file: string,
   mutants: readonly (readonly [number: number, mutant: Mutant])[],
-  callOf: (number: number) => string,
+  writeCall: (number: number) => string,
 ): string {
   const source = readFileSync(file, "utf8");
   const inserts = mutants
     .flatMap(([number, { start, end }]) => [
-      { at: start, order: 1, text: `(${callOf(number)},(` },
+      { at: start, order: 1, text: `(${writeCall(number)},(` },
       { at: source[end - 1] === ";" ? end - 1 : end, order: 0, text: "))" },
     ])
     .sort((a, b) => a.at - b.at || a.order - b.order);

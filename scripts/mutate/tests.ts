@@ -90,8 +90,8 @@ export async function openTests(project: string, files: readonly string[] = []):
       const byNumber = new Map<number, Set<string>>();
       onLog = (text, taskId = "") => {
         for (const [, number, file = ""] of text.matchAll(new RegExp(`${MARK}(\\d+)@(.*)`, "g"))) {
-          const places = byNumber.get(Number(number)) ?? new Set();
-          byNumber.set(Number(number), places.add(taskId).add(file));
+          const locations = byNumber.get(Number(number)) ?? new Set();
+          byNumber.set(Number(number), locations.add(taskId).add(file));
         }
       };
       isCovering = true;
@@ -102,9 +102,11 @@ export async function openTests(project: string, files: readonly string[] = []):
       all = vitest.state.getTestModules().flatMap((module) => listTests(module));
       const ids = new Set(all.map(({ id }) => id));
       return (number) => {
-        const places = byNumber.get(number) ?? new Set();
-        const isInTests = [...places].some((place) => ids.has(place));
-        return all.filter(({ id, module }) => places.has(id) || (!isInTests && places.has(module.moduleId)));
+        const locations = byNumber.get(number) ?? new Set();
+        const isInTests = [...locations].some((location) => ids.has(location));
+        return all.filter(
+          ({ id, module }) => locations.has(id) || (!isInTests && locations.has(module.moduleId)),
+        );
       };
     },
     inFiles: (parts) => all.filter(({ module }) => parts.some((part) => module.moduleId.includes(part))),
@@ -128,8 +130,8 @@ export async function openTests(project: string, files: readonly string[] = []):
 
 /** Creates the error of a failed run without a change. */
 export function createBaselineError({ by, file }: Failure): Error {
-  const place = file === undefined ? "A test" : relative("", file);
-  return new Error(`${place} fails without a change, so that nothing can be said of one: ${by}`);
+  const location = file === undefined ? "A test" : relative("", file);
+  return new Error(`${location} fails without a change, so that nothing can be said of one: ${by}`);
 }
 
 function readMessage(module: TestModule): string {

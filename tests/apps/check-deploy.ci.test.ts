@@ -80,7 +80,7 @@ describe("the settings of production", () => {
   test.each([
     [{ APP_URL: "" }, "address: APP_URL is empty."],
     [{ APP_URL: "http://chat.sluice.test" }, "address: APP_URL is http://chat.sluice.test."],
-    [{ APP_URL: "https://chat.sluice.test/" }, "origins: https://chat.sluice.test/ is no origin."],
+    [{ APP_URL: "https://chat.sluice.test/" }, "origins: https://chat.sluice.test/ is not an origin."],
     [{ GATEWAY_URL: "https://gateway.example.com" }, "gateway: GATEWAY_URL is an example's."],
     [{ GATEWAY_URL: "http://127.0.0.1:8788" }, "gateway: GATEWAY_URL is http://127.0.0.1:8788."],
     [{ ORIGINS: "http://localhost:5173" }, "origins: http://localhost:5173 may call the server."],

@@ -265,7 +265,7 @@ describe("--add", () => {
     const odd = {
       ...vite,
       "package.json": JSON.stringify({ ...JSON.parse(vite["package.json"]), scripts: { dev: "a && vite" } }),
-      "vite.config.ts": "export default defineConfig(({ mode }) => configOf(mode));\n",
+      "vite.config.ts": "export default defineConfig(({ mode }) => createConfig(mode));\n",
       "src/App.tsx": "export const App = () => <Routes />;\n",
     };
     write("odd", odd);

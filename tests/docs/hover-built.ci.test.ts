@@ -188,17 +188,17 @@ const versions = [
   ],
 ] as const;
 
-describe.each(versions)("TypeScript %s", (version, tsc, hoversOf, completionsOf) => {
+describe.each(versions)("TypeScript %s", (version, tsc, readHovers, readCompletions) => {
   // the newest one reads all packages of `tests` first, for names that it could import
   test("offers the ids of models where one is typed", { timeout: 180_000 }, async () => {
-    const completions = await completionsOf();
+    const completions = await readCompletions();
     expect(completions).toHaveLength(offered.length);
     for (const [index, ids] of offered.entries())
       expect.soft(completions[index], `place ${index}`).toEqual(expect.arrayContaining(ids));
   });
 
   test("shows the doc of each option and each field of a request, nested fields too", async () => {
-    const hovers = await hoversOf();
+    const hovers = await readHovers();
     expect(hovers).toHaveLength(docs.length);
     for (const [index, [name, doc, isBareInNewest]] of docs.entries()) {
       expect.soft(hovers[index]).toContain(name);

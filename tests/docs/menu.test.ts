@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { groups, pagesOfGroup, sidebar } from "../../docs/.vitepress/sidebar.ts";
+import { groups, listPagesInGroup, sidebar } from "../../docs/.vitepress/sidebar.ts";
 
 /* The menu of the site, as the front matter of the pages makes it. */
 
-const written = groups.filter((group) => group !== "Reference").flatMap(pagesOfGroup);
+const written = groups.filter((group) => group !== "Reference").flatMap(listPagesInGroup);
 
 test("a group lists its pages in the order that they name", () => {
-  expect(pagesOfGroup("Start").map(({ link }) => link)).toEqual([
+  expect(listPagesInGroup("Start").map(({ link }) => link)).toEqual([
     "/start/install",
     "/start/react-worker",
     "/start/next",

@@ -28,7 +28,7 @@ function write(name: string, content: string): string {
 }
 
 beforeAll(() => {
-  write("sign-in.ts", `export const userOf = (_: Request) => ({ id: "ada" });\n`);
+  write("sign-in.ts", `export const findUser = (_: Request) => ({ id: "ada" });\n`);
   vi.stubGlobal("fetch", async (input: Request | string, init?: RequestInit) => {
     const request = new Request(input, init);
     const { host } = new URL(request.url);

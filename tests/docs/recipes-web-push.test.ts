@@ -46,7 +46,7 @@ beforeAll(async () => {
   vi.stubGlobal("fetch", (address: string, init: RequestInit) =>
     send(address.replace(SERVICE, `http://127.0.0.1:${port}`), init),
   );
-  const signIn = `export const userOf = async ({ headers }) => { const id = headers.get("cookie"); return id && { id }; };`;
+  const signIn = `export const findUser = async ({ headers }) => { const id = headers.get("cookie"); return id && { id }; };`;
   const files = writeFilesOfPage("docs/recipes/web-push.md", { "sign-in.ts": signIn });
   app = (await files<{ app: typeof app }>("push.ts")).app;
 });

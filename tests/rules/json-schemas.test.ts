@@ -30,7 +30,7 @@ const unreported = [
   "video.*.content.image-url.url",
   "video.*.camera-fixed",
   "video.1-0-pro-fast.ratio",
-  "video.*.audio-needs-picture",
+  "video.*.audio-needs-image",
   "video.*.tools-need-text-only",
   "asset.url",
 ];

@@ -49,12 +49,12 @@ const mistakes: readonly Mistake[] = [
     "baseUrl for baseURL",
     ({ call }) => call("createClient", { baseUrl: "https://gateway.test" }),
     'baseURL: is missing; give the gateway\'s address, { baseURL: "https://gateway.example.com" }, or a path of the page\'s server, "/api"',
-    "@sluice/core: createClient.baseUrl: is no option of createClient; did you mean `baseURL`? (options.unknown)",
+    "@sluice/core: createClient.baseUrl: is not an option of createClient; did you mean `baseURL`? (options.unknown)",
   ],
   [
     "an address without https",
     ({ call }) => call("createClient", { baseURL: "gateway.test" }),
-    'baseURL: "gateway.test" is no URL; give the gateway\'s address, { baseURL: "https://gateway.example.com" }, or a path of the page\'s server, "/api"',
+    'baseURL: "gateway.test" is not a URL; give the gateway\'s address, { baseURL: "https://gateway.example.com" }, or a path of the page\'s server, "/api"',
   ],
   [
     "the address of one endpoint",
@@ -79,12 +79,12 @@ const mistakes: readonly Mistake[] = [
   [
     "maxRetries as in the OpenAI SDK",
     ({ call }) => call("createClient", { baseURL: "/api", maxRetries: 3 }),
-    "@sluice/core: createClient.maxRetries: is no option of createClient; give `retry: { limit }` (options.unknown)",
+    "@sluice/core: createClient.maxRetries: is not an option of createClient; give `retry: { limit }` (options.unknown)",
   ],
   [
     "defaultHeaders as in the OpenAI SDK",
     ({ call }) => call("createClient", { baseURL: "/api", defaultHeaders: {} }),
-    "@sluice/core: createClient.defaultHeaders: is no option of createClient; give `headers` (options.unknown)",
+    "@sluice/core: createClient.defaultHeaders: is not an option of createClient; give `headers` (options.unknown)",
   ],
   [
     "a fetch that is no function",
@@ -250,12 +250,12 @@ const mistakes: readonly Mistake[] = [
   [
     "a misspelt option of a request",
     ({ stream }) => stream(chat, { sgnal: AbortSignal.timeout(60_000) }),
-    "@sluice/core: options.sgnal: is no option of a request; did you mean `signal`? (options.unknown)",
+    "@sluice/core: options.sgnal: is not an option of a request; did you mean `signal`? (options.unknown)",
   ],
   [
     "abortSignal as in the AI SDK",
     ({ stream }) => stream(chat, { abortSignal: AbortSignal.timeout(60_000) }),
-    "@sluice/core: options.abortSignal: is no option of a request; give `signal` (options.unknown)",
+    "@sluice/core: options.abortSignal: is not an option of a request; give `signal` (options.unknown)",
   ],
   [
     "a signal for the options",
@@ -289,7 +289,7 @@ const mistakes: readonly Mistake[] = [
     "parameters as in the OpenAI SDK",
     ({ call }) => call("defineTool", { name: "weather", parameters: {} }),
     'inputSchema: the tool "weather" needs the schema of its arguments',
-    "@sluice/core: defineTool.parameters: is no option of defineTool; give `inputSchema` (options.unknown)",
+    "@sluice/core: defineTool.parameters: is not an option of defineTool; give `inputSchema` (options.unknown)",
   ],
   // a chat
   [
@@ -306,18 +306,18 @@ const mistakes: readonly Mistake[] = [
   [
     "system of a chat",
     ({ send }) => send({ model: "delta-5.3", system: "Be brief" }),
-    "@sluice/core: createChatStore.system: is no option of createChatStore or useChatStream; give `instructions` (options.unknown)",
+    "@sluice/core: createChatStore.system: is not an option of createChatStore or useChatStream; give `instructions` (options.unknown)",
   ],
   [
     "parameters beside the model",
     ({ send }) => send({ model: "delta-5.3", temperature: 0.1, maxTokens: 5 }),
-    "@sluice/core: createChatStore.temperature: is no option of createChatStore or useChatStream; give `params: { temperature }` (options.unknown)",
-    "@sluice/core: createChatStore.maxTokens: is no option of createChatStore or useChatStream; give `params: { max_tokens }` (options.unknown)",
+    "@sluice/core: createChatStore.temperature: is not an option of createChatStore or useChatStream; give `params: { temperature }` (options.unknown)",
+    "@sluice/core: createChatStore.maxTokens: is not an option of createChatStore or useChatStream; give `params: { max_tokens }` (options.unknown)",
   ],
   [
     "messages of a chat",
     ({ send }) => send({ model: "delta-5.3", messages }),
-    "@sluice/core: createChatStore.messages: is no option of createChatStore or useChatStream; give `initialMessages` (options.unknown)",
+    "@sluice/core: createChatStore.messages: is not an option of createChatStore or useChatStream; give `initialMessages` (options.unknown)",
   ],
   [
     "tools of a chat as an object",
@@ -377,7 +377,7 @@ const mistakes: readonly Mistake[] = [
   [
     "attachments of a message",
     ({ send }) => send(seeing, "Hello", { attachments: [] }),
-    "@sluice/core: send.attachments: is no option of a message; give `images` (options.unknown)",
+    "@sluice/core: send.attachments: is not an option of a message; give `images` (options.unknown)",
   ],
   [
     "images as one address",
@@ -446,7 +446,7 @@ const mistakes: readonly Mistake[] = [
   [
     "api as in the AI SDK's useChat",
     ({ call, render }) => render(() => call("useChatStream", { model: "delta-5.3", api: "/api/chat" })),
-    "@sluice/core: createChatStore.api: is no option of createChatStore or useChatStream; the address is `baseURL` of createClient() (options.unknown)",
+    "@sluice/core: createChatStore.api: is not an option of createChatStore or useChatStream; the address is `baseURL` of createClient() (options.unknown)",
   ],
   [
     "a task id instead of options",
@@ -467,7 +467,7 @@ const mistakes: readonly Mistake[] = [
   [
     "no authenticate",
     ({ proxy }) => proxy({ authenticate: undefined }),
-    'authenticate: give a function that says who asks, or "public" if everybody may spend',
+    'authenticate: give a function that returns the user, or "public" if everyone may spend',
   ],
   [
     "a user without an id",
@@ -477,12 +477,12 @@ const mistakes: readonly Mistake[] = [
   [
     "models as a text",
     ({ proxy }) => proxy({ models: "delta-5.3" }),
-    'models: give the ids that may be asked, ["delta-5.3"]',
+    'models: give the ids that may be used, ["delta-5.3"]',
   ],
   [
     "a cap in camel case",
     ({ proxy }) => proxy({ models: { "delta-5.3": { maxTokens: 5 } } }),
-    "models: delta-5.3: maxTokens: is no field of this model; correct it, or see allowFields",
+    "models: delta-5.3: maxTokens: is not a field of this model; correct it, or see allowFields",
   ],
   [
     "any origin",
@@ -492,7 +492,7 @@ const mistakes: readonly Mistake[] = [
   [
     "ratelimit for rateLimit",
     ({ proxy }) => proxy({ ratelimit: () => true }),
-    "ratelimit: is no option of createProxy",
+    "ratelimit: is not an option of createProxy",
   ],
   [
     "the binding of a rate limit",
@@ -507,7 +507,7 @@ const mistakes: readonly Mistake[] = [
   [
     "a misspelt limit",
     ({ proxy }) => proxy({ limits: { maxBodyByte: 5 } }),
-    "limits.maxBodyByte: is no option of createProxy",
+    "limits.maxBodyByte: is not an option of createProxy",
   ],
   [
     "a secret that is not set",
@@ -518,7 +518,7 @@ const mistakes: readonly Mistake[] = [
   [
     "apiKey for apiKeys",
     ({ call }) => call("createEmulator", { apiKey: "sk-test" }),
-    "@sluice/emulator: createEmulator.apiKey: is no option of createEmulator; did you mean `apiKeys`?",
+    "@sluice/emulator: createEmulator.apiKey: is not an option of createEmulator; did you mean `apiKeys`?",
   ],
   [
     "an answer for the function that gives one",

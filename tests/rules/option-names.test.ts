@@ -186,8 +186,10 @@ describe.each(Object.entries(stores))("An option of %s", (name, [known, create])
     create(client, (() => misspelt) as never);
     await checked();
     expect(warned).toEqual([
-      expect.stringMatching(`^${name}\\.${first}s is no option of ${name}.*; did you mean \`${first}\`\\?$`),
-      expect.stringMatching(`^${name}\\.nothingLikeIt is no option of ${name}[^;]*$`),
+      expect.stringMatching(
+        `^${name}\\.${first}s is not an option of ${name}.*; did you mean \`${first}\`\\?$`,
+      ),
+      expect.stringMatching(`^${name}\\.nothingLikeIt is not an option of ${name}[^;]*$`),
     ]);
   });
 });
@@ -221,7 +223,9 @@ describe("The warning of code without events", () => {
     await vi.waitFor(() => expect(log).toHaveBeenCalled());
     await checked();
     const lines = log.mock.calls.map(([line]) => String(line));
-    expect(lines.every((line) => line.includes(`${name}.`) && line.includes("is no option of"))).toBe(true);
+    expect(lines.every((line) => line.includes(`${name}.`) && line.includes("is not an option of"))).toBe(
+      true,
+    );
     expect(lines).toHaveLength(Object.keys(misspelt).length);
   });
 
@@ -231,7 +235,7 @@ describe("The warning of code without events", () => {
       const [[name = "", value] = []] = Object.entries(unknown);
       const path = typeof value === "object" ? `${name}.${Object.keys(value)[0]}` : name;
       expect(() => createProxy({ ...proxy, ...unknown } as never)).toThrow(
-        `${path}: is no option of createProxy`,
+        `${path}: is not an option of createProxy`,
       );
     }
   });

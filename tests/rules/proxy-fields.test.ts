@@ -151,7 +151,7 @@ describe("the proxy's table of fields agrees with the client's schemas", () => {
       if (path === "user_id" && route === "chat") expect(sent).toEqual([{ model }]);
     }
     expect(log).toHaveBeenCalled();
-    for (const [line] of log.mock.calls) expect(line).toContain("is no field of this model; leave it out");
+    for (const [line] of log.mock.calls) expect(line).toContain("is not a field of this model; leave it out");
   });
 
   test.each(models)("%s is accepted at its own route only", async (model, route) => {

@@ -10,7 +10,7 @@ import { listPaths, type Twin, type TwinTable, twins, twinTables, withTwin } fro
  * it: the same verdict in all three, which `rules/twins.ts` decides.
  */
 
-expectLog("is no field of this model");
+expectLog("is not a field of this model");
 
 /** The three checkers. The proxy has its own emulator. */
 function openCheckers(endpoint: string, model: string) {

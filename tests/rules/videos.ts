@@ -315,7 +315,7 @@ function gamma2Rules(model: "gamma-video-2.0" | "gamma-video-fast"): readonly Ru
     "optional text plus video plus audio": [text, video, audio],
     "optional text plus image plus video plus audio": [text, image(undefined), video, audio],
   }))
-    refuses("content", name, content(...items), content(text, audio), { rule: "audio-needs-picture" });
+    refuses("content", name, content(...items), content(text, audio), { rule: "audio-needs-image" });
   refuses("content[].text", "string", {}, content({ type: "text" }), { path: "content.0.text" });
   refuses(
     "content[].image_url.url",

@@ -15,7 +15,7 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
 
   async function pick(...names: string[]): Promise<void> {
     const chooser = studio.page.waitForEvent("filechooser");
-    await button("Choose pictures").click();
+    await button("Choose images").click();
     await (await chooser).setFiles(names.map(image));
   }
   async function look(): Promise<void> {
@@ -93,7 +93,7 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     await card("hero [[fail]].png").getByText("Preparing").waitFor();
     studio.ahead = MINUTE;
     await look();
-    await card("hero [[fail]].png").getByText("This picture can't be used.").waitFor();
+    await card("hero [[fail]].png").getByText("This image can't be used.").waitFor();
     await expect.poll(() => card("hero [[fail]].png").getByRole("button", { name: "Video" }).count()).toBe(0);
   });
 
@@ -105,7 +105,7 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     await expect.poll(() => studio.created(PATH).length).toBe(2);
   });
 
-  test("An image on its way during a reload is there afterwards, with its possible cost", async () => {
+  test("An image in flight during a reload is listed afterwards, with its possible cost", async () => {
     await pick("hero [[stall]].png");
     await expect.poll(() => studio.created(PATH).length).toBe(1);
     expect(await studio.leave()).toEqual(["beforeunload"]);
@@ -130,7 +130,7 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     expect((await lookUp('{"Id":"asset-1"}')).status).toBe(404);
   });
 
-  test("A file that is no picture is refused, and the picture beside it is added", async () => {
+  test("A file that is not an image is refused, and the image beside it is added", async () => {
     await studio.page
       .locator("input[type=file]")
       .setInputFiles([
@@ -138,7 +138,7 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
         { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("notes") },
       ]);
     await card("hero.png").waitFor();
-    await studio.page.getByText("“notes.txt” is not a picture.").waitFor();
+    await studio.page.getByText("“notes.txt” is not an image.").waitFor();
     await expect.poll(() => studio.created(PATH).length).toBe(1);
   });
 });

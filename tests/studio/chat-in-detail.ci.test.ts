@@ -109,7 +109,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await askAndWait("Hello");
       const tab = await room.page.context().newPage();
       await tab.goto(room.page.url());
-      const other = tab.getByRole("article", { name: "Assistant's answer" });
+      const other = tab.getByRole("article", { name: "Assistant's message" });
       await other.getByText("offline emulator").waitFor();
       room.pauses = 200;
       await room.studio.sendMessage("[[slow]] Say 'small steps' in Chinese, Arabic and Hindi");

@@ -199,7 +199,7 @@ test("JSON names the model, and fits a schema if there is one", async () => {
   const text = await requestText([user("Compare SQL and NoSQL")], json);
   expect(JSON.parse(text)).toMatchObject({ question: "Compare SQL and NoSQL", messages: 1 });
   const system = { role: "system", content: "Answer by this JSON schema: {}" } as const;
-  expect(JSON.parse(await requestText([system, user("Hi")], json))).not.toHaveProperty("answeredBy");
+  expect(JSON.parse(await requestText([system, user("Hi")], json))).not.toHaveProperty("writtenBy");
 });
 
 function findContent(id: string): string {

@@ -33,7 +33,7 @@ describe.skipIf(!hasChromium)("“Break it” in Chromium (skipped where there i
         await play(fault);
         if (fault === "Stall") {
           await studio.page
-            .getByRole("article", { name: "Assistant's answer" })
+            .getByRole("article", { name: "Assistant's message" })
             .locator("p")
             .first()
             .waitFor();

@@ -106,7 +106,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
   }
   const field = (name: string, tab = page) => tab.getByRole("textbox", { name, exact: true });
   const button = (name: string, tab = page) => tab.getByRole("button", { name, exact: true });
-  const answer = (tab = page) => tab.getByRole("article", { name: "Assistant's answer" }).last();
+  const answer = (tab = page) => tab.getByRole("article", { name: "Assistant's message" }).last();
   const settled = (tab = page) => button("Send", tab).waitFor();
   async function sendMessage(text: string, tab = page): Promise<void> {
     await write(field("Message", tab), text);
@@ -187,7 +187,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
     await answer().locator("p").first().waitFor();
     await page.reload();
     await waitForReply("Try next");
-    await expect.poll(() => page.getByRole("article", { name: "Assistant's answer" }).count()).toBe(1);
+    await expect.poll(() => page.getByRole("article", { name: "Assistant's message" }).count()).toBe(1);
     await expect.poll(() => answer().getByRole("alert").count()).toBe(0);
   });
 

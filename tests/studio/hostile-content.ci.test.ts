@@ -51,7 +51,7 @@ describe.skipIf(!hasChromium)("hostile content, in Chromium (skipped where there
     },
     /Failed to load resource|Content Security Policy/,
   );
-  const response = () => studio.page.getByRole("article", { name: "Assistant's answer" });
+  const response = () => studio.page.getByRole("article", { name: "Assistant's message" });
 
   async function sendMessage(text: string): Promise<void> {
     // the room has loaded: until then Enter may find its field before the text of the first screen is in it

@@ -71,7 +71,7 @@ describe.skipIf(!findChromium())("the studio's load in Chromium (skipped where t
     await expect.poll(() => page.evaluate(storedRecords)).toBeGreaterThanOrEqual(400);
     await page.goto(`${server.address}/#/chat/long`);
     const log = page.getByRole("log");
-    const answers = log.getByRole("article", { name: "Assistant's answer" });
+    const answers = log.getByRole("article", { name: "Assistant's message" });
     await expect.poll(() => answers.count()).toBe(200);
     await answers.last().getByRole("table").waitFor();
     await expect.poll(() => answers.last().isVisible()).toBe(true);

@@ -77,7 +77,7 @@ describe.skipIf(!hasChromium)(
       expect(billed()).toBe(1);
     });
 
-    test("A question that went out by itself and met no network again promises nothing, and is not sent again", async () => {
+    test("A message whose automatic retry also failed is not sent again by itself, and says so", async () => {
       await warmUp();
       const heads = await pretendOffline();
       await studio.sendMessage("How does a canal lock work?");

@@ -3,7 +3,7 @@ import { hasChromium, openRoom } from "../support/studio-suite.ts";
 
 describe.skipIf(!hasChromium)("The studio on a slow line in Chromium (skipped where there is none)", () => {
   const studio = openRoom("chat", { speed: Number.POSITIVE_INFINITY });
-  const answer = () => studio.page.getByRole("article", { name: "Assistant's answer" });
+  const answer = () => studio.page.getByRole("article", { name: "Assistant's message" });
 
   async function sendMessage(text: string): Promise<void> {
     await studio.field("Message").fill(text);

@@ -77,7 +77,7 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
 
   async function addAsset(name: string): Promise<void> {
     const chooser = page.waitForEvent("filechooser");
-    await button("Choose pictures").click();
+    await button("Choose images").click();
     await (await chooser).setFiles([{ name, mimeType: "image/png", buffer: Buffer.from(PNG, "base64") }]);
     await page.getByRole("article", { name, exact: true }).waitFor();
   }
@@ -236,7 +236,7 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
       },
     },
     assets: {
-      "without one": () => button("Choose pictures").waitFor(),
+      "without one": () => button("Choose images").waitFor(),
       "one that is there": () => addAsset("hero.png"),
       "one that may be billed": async () => {
         await addAsset("hero-[[drop]].png");

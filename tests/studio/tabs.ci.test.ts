@@ -11,7 +11,7 @@ describe.skipIf(!hasChromium)("Two tabs of the studio in Chromium (skipped where
     async (place) => {
       await studio.field("Message").fill("[[stall]] Hello");
       await studio.field("Message").press("Enter");
-      await studio.page.getByRole("article", { name: "Assistant's answer" }).locator("p").first().waitFor();
+      await studio.page.getByRole("article", { name: "Assistant's message" }).locator("p").first().waitFor();
       const second = await studio.page.context().newPage();
       await second.goto(studio.page.url());
       await elsewhere(second).waitFor();

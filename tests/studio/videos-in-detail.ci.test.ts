@@ -106,7 +106,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await studio.page.bringToFront();
     const context = studio.page.context();
     await context.setOffline(true);
-    await findCard("A reef at dawn").getByText("Offline. It goes on later.").waitFor();
+    await findCard("A reef at dawn").getByText("Offline. It continues later.").waitFor();
     studio.ahead = 10 * MINUTE;
     await context.setOffline(false);
     await findCard("A reef at dawn").locator("video").waitFor();
@@ -128,7 +128,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     // the server is gone
     await page.route("**/*", (route) => route.abort("connectionrefused"));
     await look();
-    await findCard("A reef at dawn").getByText("Offline. It goes on later.").waitFor();
+    await findCard("A reef at dawn").getByText("Offline. It continues later.").waitFor();
     await page.getByText("No connection", { exact: true }).waitFor();
     await page.unroute("**/*");
     studio.ahead = 10 * MINUTE;
@@ -163,10 +163,10 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
 
   test("begin and end with frames, and a form without any says what is missing", async () => {
     await button("Generate").click();
-    await studio.page.getByText("Add a prompt or a picture.").waitFor();
+    await studio.page.getByText("Add a prompt or an image.").waitFor();
     await expect.poll(() => field("Prompt").evaluate((it) => it === document.activeElement)).toBe(true);
     await give("Last frame", "last.txt", "text/plain", Buffer.from("text"));
-    await studio.page.getByText("“last.txt” is not a picture.").waitFor();
+    await studio.page.getByText("“last.txt” is not an image.").waitFor();
     await give("Last frame", "last.jpg", "image/jpeg", await drawImage(300));
     await button("Remove Last frame").waitFor();
     await studio.page.getByText("Add a first frame, too.").waitFor();
@@ -194,11 +194,11 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await button("References").click();
     await button("Add: Reference sounds").click();
     await link("Reference sounds", "https://example.com/steps.mp3");
-    await studio.page.getByText("Add a picture or a video, too.").waitFor();
+    await studio.page.getByText("Add an image or a video, too.").waitFor();
     await studio.page.keyboard.press("Escape");
     await button("Add: Reference videos").click();
     await link("Reference videos", "https://example.com/walk.mp4");
-    await studio.page.getByText("Add a picture or a video, too.").waitFor({ state: "detached" });
+    await studio.page.getByText("Add an image or a video, too.").waitFor({ state: "detached" });
     await studio.page.keyboard.press("Escape");
     await studio.page.getByRole("button", { name: /^Settings: / }).click();
     await studio.page.getByText("More settings").click();
@@ -227,7 +227,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await field("Prompt").fill("Video 1 by night");
     const video = (seconds: number) => Buffer.from(createVideo(640, 360, seconds, { content: 64 }));
     await give("Reference videos", "long.mp4", "video/mp4", video(20));
-    await studio.page.getByText("“long.mp4”: It must take 1 to 15 seconds.").waitFor();
+    await studio.page.getByText("“long.mp4”: It must last 1 to 15 seconds.").waitFor();
     // the proxy of this suite has no storage for files: the test responds
     const url = "https://example.com/v1/media/walk.mp4";
     const uploads: Request[] = [];

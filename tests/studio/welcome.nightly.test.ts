@@ -9,7 +9,7 @@ describe.skipIf(!hasChromium)("The welcome of the studio in Chromium (skipped wh
   const studio = openRoom("chat", { speed: Number.POSITIVE_INFINITY, chat: createDemoScript() });
   const { button, field } = studio;
   const bodies = () => studio.created(PATH) as readonly { model: string; tools?: readonly unknown[] }[];
-  const answers = () => studio.page.getByRole("article", { name: "Assistant's answer" });
+  const answers = () => studio.page.getByRole("article", { name: "Assistant's message" });
   const queued = () => studio.page.getByRole("list", { name: "Queued messages" });
   const hasFocus = (name: string) => field(name).evaluate((it) => it === document.activeElement);
 

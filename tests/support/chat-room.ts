@@ -81,7 +81,7 @@ export function openChat() {
 
   const findButton = (name: string | RegExp): Locator => page.getByRole("button", { name, exact: true });
   const findQuestion = () => page.getByRole("article", { name: "Your message" }).last();
-  const findAnswers = () => page.getByRole("article", { name: "Assistant's answer" });
+  const findAnswers = () => page.getByRole("article", { name: "Assistant's message" });
   const findCard = (tool: string) => page.getByRole("group", { name: tool });
   const findRail = () => page.getByRole("navigation", { name: "Chats" });
   const findEntry = (title: string) => findRail().getByRole("link", { name: title, exact: true });

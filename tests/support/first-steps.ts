@@ -126,7 +126,7 @@ export async function askPage(url: string, text: string): Promise<string> {
       .getByRole("list", { name: "Messages" })
       .getByRole("listitem")
       .nth(1)
-      .or(page.getByRole("article", { name: "Assistant's answer" }));
+      .or(page.getByRole("article", { name: "Assistant's message" }));
     await answer.getByRole("paragraph").waitFor();
     // "Send" is back when the reply has ended
     await page.getByRole("button", { name: "Send", exact: true }).waitFor();

@@ -71,7 +71,7 @@ declare global {
 
 /** Files that the reader has beside those of a page. */
 export const imaginedFiles: Readonly<Record<string, string>> = {
-  "sign-in.ts": `export const userOf = (_: Request) => ({ id: "ada" });\n`,
+  "sign-in.ts": `export const findUser = (_: Request) => ({ id: "ada" });\n`,
   "options.ts": `import type { ProxyOptions } from "@sluice/worker-proxy";
 export interface Env { GATEWAY_API_KEY: string; PROXY_SECRET: string; JWT_SECRET: string }
 export const options: ProxyOptions<Env> = {

@@ -130,7 +130,7 @@ async function open(tab: Tab, address: string, close: () => Promise<void>): Prom
     page,
     ...notes,
     field,
-    answer: () => page.getByRole("article", { name: "Assistant's answer" }).last(),
+    answer: () => page.getByRole("article", { name: "Assistant's message" }).last(),
     async sendMessage(question) {
       await field.fill(question);
       await field.press("Enter");

@@ -121,7 +121,7 @@ test("a response has versions, and each of them can be shown", async () => {
   });
   press("Ask");
   await screen.findByText(/answer 1/);
-  press("Another answer");
+  press("Regenerate");
   await screen.findByText(/answer 2/);
   expect(screen.getByText(/2 of 2/)).toBeTruthy();
   press("Previous version");

@@ -98,7 +98,7 @@ describe("the log alone tells the operator", () => {
       spent: 1000,
     });
     expect(answer?.["id"]).toBe(request?.["streamId"]);
-    expectShown("“My answer was cut”", lines);
+    expectShown("“My response was cut”", lines);
   });
 
   test("if a create was billed twice (case 149)", async () => {

@@ -12,7 +12,7 @@ export const LiveExample = defineComponent({
   props: {
     /** Name of a file of `examples/`. */
     name: { type: String, required: true },
-    /** Texts of which the example gets the chosen one. */
+    /** Texts to choose from. The example gets the selected text. */
     choices: { type: Array<string>, default: () => [] },
     /** Goes on by itself after a reload. */
     survives: Boolean,

@@ -3,7 +3,7 @@ import { storeStreams } from "../../../examples/studio/demo/hosted/resumable-str
 import { handleStarts, scope } from "../../../examples/studio/demo/hosted/scope.ts";
 import { toServerRequest } from "../../../examples/studio/demo/hosted/server-request.ts";
 
-/* The gateway of the live examples: answers all requests below `live/` of this site. */
+/* The gateway of the live examples: handles all requests below `live/` of this site. */
 
 const address = new URL("live", scope.location.href).href;
 const emulator = createEmulator({

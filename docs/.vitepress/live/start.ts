@@ -3,7 +3,7 @@ import { startServiceWorker } from "../../../examples/studio/demo/hosted/start-s
 /**
  * Starts the gateway of the live examples, and returns its address.
  *
- * @throws Error where the browser has no Service Workers, or can't run this one
+ * @throws Error if the browser does not support Service Workers, or can't run this Service Worker
  */
 export async function startGateway(base: string): Promise<string> {
   if (!navigator.serviceWorker)

@@ -4,7 +4,7 @@ import { entries as entryPoints } from "../../../tests/support/entries.ts";
 
 export const repositoryFolder = dirname(dirname(dirname(import.meta.dirname)));
 
-/** A page of the reference: some of the names that one entry point exports. */
+/** A page of the reference: some exports of one entry point. */
 export interface ReferencePage {
   /** Entry point: `@sluice/media`. */
   readonly entry: string;

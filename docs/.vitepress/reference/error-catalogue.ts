@@ -5,7 +5,7 @@ import {
   refusals,
 } from "../../../packages/worker-proxy/src/refusals/texts.ts";
 import { checker } from "./program.ts";
-import { docOf, type Find } from "./text.ts";
+import { type Find, writeDoc } from "./text.ts";
 
 /** The page with a section for each error: the classes of the client by their `name`, and the refusals of the proxy. */
 export function errorCatalogue(symbols: ReadonlyMap<string, ts.Symbol>, find: Find): string {
@@ -24,7 +24,7 @@ export function errorCatalogue(symbols: ReadonlyMap<string, ts.Symbol>, find: Fi
     "## Errors of the gateway",
     "The gateway's errors are an [`APIError`](#apierror). [The specification](../spec/gateway.md#errors) has the list.",
     "## Refusals of the proxy",
-    "The proxy answers in the gateway's form, and `source` of the [`APIError`](#apierror) is `proxy`. `code` is the code below.",
+    "The proxy responds in the gateway's format, and `source` of the [`APIError`](#apierror) is `proxy`. `code` is the code below.",
     ...[...byCode].map(([code, rows]) => sectionOfRefusal(code, rows)),
   ].join("\n\n");
 }
@@ -32,16 +32,16 @@ export function errorCatalogue(symbols: ReadonlyMap<string, ts.Symbol>, find: Fi
 type Row = readonly [status: number, message: string, code?: string];
 
 function sectionOfClass(name: string, symbol: ts.Symbol, find: Find): string {
-  const billing = literalOf(symbol, "billing") ?? "see the field `billing`";
+  const billing = readLiteral(symbol, "billing") ?? "see the field `billing`";
   return [
     `### ${name} {:#${name.toLowerCase()}}`,
     `billing: ${billing} · [all fields](./${find(name)?.replace(".html", ".md")})`,
-    docOf(symbol, find),
+    writeDoc(symbol, find),
   ].join("\n\n");
 }
 
 /** The literals of a property of a class. */
-function literalOf(symbol: ts.Symbol, name: string): string | undefined {
+function readLiteral(symbol: ts.Symbol, name: string): string | undefined {
   const property = checker.getPropertyOfType(checker.getDeclaredTypeOfSymbol(symbol), name);
   const isOwn = property?.declarations?.some(
     ({ parent }) => ts.isClassDeclaration(parent) && parent.name?.text === symbol.name,

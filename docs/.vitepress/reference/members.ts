@@ -13,19 +13,23 @@ export interface Member {
 const DEPTH = 3;
 
 /**
- * Lists the members of a type that our packages declare, also those of types that are not exported. Exported types of a
- * union are left out: they have a section of their own.
+ * Lists the members of a type that our packages declare, including members of types that are not exported. Omits exported
+ * types of a union, because they have their own sections.
  */
-export function membersOf(type: ts.Type, isExported: (symbol: ts.Symbol) => boolean, prefix = ""): Member[] {
+export function listMembers(
+  type: ts.Type,
+  isExported: (symbol: ts.Symbol) => boolean,
+  prefix = "",
+): Member[] {
   const byName = Map.groupBy(
-    partsOf(type)
-      .filter((part) => !type.isUnion() || !namesOf(part).some(isExported))
+    listParts(type)
+      .filter((part) => !type.isUnion() || !listNames(part).some(isExported))
       .flatMap((part) => checker.getPropertiesOfType(part))
-      .toSorted((a, b) => orderOf(a) - orderOf(b)),
+      .toSorted((a, b) => readOrder(a) - readOrder(b)),
     ({ name }) => name,
   );
   return [...byName].flatMap(([name, symbols]) => {
-    const declarations = distinct(symbols.flatMap((symbol) => declarationsOf(symbol, isExported)));
+    const declarations = distinct(symbols.flatMap((symbol) => listDeclarations(symbol, isExported)));
     if (declarations.length === 0 || name.startsWith("__@")) return [];
     const path = prefix + name;
     return [{ path, declarations }, ...nestedMembers(symbols, isExported, path)];
@@ -39,9 +43,9 @@ function nestedMembers(
 ): Member[] {
   if (path.split(".").length >= DEPTH) return [];
   const members = symbols.flatMap((symbol) =>
-    partsOf(checker.getNonNullableType(checker.getTypeOfSymbol(symbol)))
-      .filter((part) => !namesOf(part).some(isExported))
-      .flatMap((part) => membersOf(part, isExported, `${path}.`)),
+    listParts(checker.getNonNullableType(checker.getTypeOfSymbol(symbol)))
+      .filter((part) => !listNames(part).some(isExported))
+      .flatMap((part) => listMembers(part, isExported, `${path}.`)),
   );
   const byPath = Map.groupBy(members, (member) => member.path);
   return [...byPath].map(([nested, same]) => ({
@@ -51,19 +55,19 @@ function nestedMembers(
 }
 
 /** The object types of a union; none of a function, a list or a plain value. */
-function partsOf(type: ts.Type): ts.Type[] {
-  if (type.isUnion()) return type.types.flatMap(partsOf);
+function listParts(type: ts.Type): ts.Type[] {
+  if (type.isUnion()) return type.types.flatMap(listParts);
   const isObject = (type.flags & (ts.TypeFlags.Object | ts.TypeFlags.Intersection)) !== 0;
   const isOther = checker.isArrayLikeType(type) || type.getCallSignatures().length > 0;
   return isObject && !isOther ? [type] : [];
 }
 
 /** Symbols by whose names a type is printed. */
-function namesOf({ aliasSymbol, symbol }: ts.Type): ts.Symbol[] {
+function listNames({ aliasSymbol, symbol }: ts.Type): ts.Symbol[] {
   return [aliasSymbol, symbol].filter((name) => name !== undefined);
 }
 
-function declarationsOf(
+function listDeclarations(
   symbol: ts.Symbol,
   isExported: (symbol: ts.Symbol) => boolean,
 ): { code: string; symbol: ts.Symbol }[] {
@@ -78,32 +82,34 @@ function declarationsOf(
     if (!isOurs(node) || !isMember || isInternal) return [];
     return [
       {
-        code: isInferred(node) ? codeOfInferred(symbol) : withLiterals(codeOf(node), symbol, isExported),
+        code: isInferred(node)
+          ? printInferredCode(symbol)
+          : withLiterals(printCode(node), symbol, isExported),
         symbol: (node as { symbol?: ts.Symbol }).symbol ?? symbol,
       },
     ];
   });
 }
 
-/** Returns true for a field of a schema, from which the type of a request is inferred. */
+/** Returns true for a field of a schema. The types of requests are inferred from schemas. */
 function isInferred(node: ts.Node): boolean {
   return ts.isPropertyAssignment(node) || ts.isShorthandPropertyAssignment(node);
 }
 
 /** Order of a field: required ones first where the type is inferred, and elsewhere as it is written. */
-function orderOf({ declarations = [], flags }: ts.Symbol): number {
+function readOrder({ declarations = [], flags }: ts.Symbol): number {
   return declarations.some(isInferred) && flags & ts.SymbolFlags.Optional ? 1 : 0;
 }
 
 /** Text of a field whose type is inferred from its schema. */
-function codeOfInferred(symbol: ts.Symbol): string {
+function printInferredCode(symbol: ts.Symbol): string {
   const type = checker.getTypeOfSymbol(symbol);
   const mark = symbol.flags & ts.SymbolFlags.Optional ? "?" : "";
   return `${symbol.name}${mark}: ${checker.typeToString(type, undefined, ts.TypeFormatFlags.NoTruncation)}`;
 }
 
 /** Source text of a member, without comments and body. */
-function codeOf(node: ts.Node): string {
+function printCode(node: ts.Node): string {
   const body = (node as { body?: ts.Node }).body;
   const text = node.getText();
   return (body ? text.slice(0, body.getStart() - node.getStart()) : text)
@@ -124,7 +130,7 @@ function withLiterals(code: string, symbol: ts.Symbol, isExported: (symbol: ts.S
 }
 
 function distinct<Item extends { readonly code: string; readonly symbol: ts.Symbol }>(items: Item[]): Item[] {
-  const keyOf = ({ code, symbol }: Item) =>
+  const createKey = ({ code, symbol }: Item) =>
     `${code}\n${ts.displayPartsToString(symbol.getDocumentationComment(checker))}`;
-  return [...new Map(items.map((item) => [keyOf(item), item])).values()];
+  return [...new Map(items.map((item) => [createKey(item), item])).values()];
 }

@@ -1,8 +1,8 @@
 import ts from "typescript";
 import type { ReferencePage } from "./entries.ts";
-import { type Member, membersOf } from "./members.ts";
+import { listMembers, type Member } from "./members.ts";
 import { checker } from "./program.ts";
-import { codeBlock, docCell, docOf, escapeHTML, type Find, firstSentenceOf } from "./text.ts";
+import { codeBlock, docCell, escapeHTML, type Find, readFirstSentence, writeDoc } from "./text.ts";
 
 /** Facts about all other pages that a page needs. */
 interface Whole {
@@ -15,39 +15,43 @@ interface Whole {
 }
 
 /** The page of a part of an entry point: functions link to their own pages, and the members of types are folded. */
-export function pageOf(
+export function renderPage(
   { title, entry }: ReferencePage,
   symbols: ReadonlyMap<string, ts.Symbol>,
   whole: Whole,
 ): string {
   const sections = [...symbols]
-    .sort(([a, first], [b, second]) => rankOf(first) - rankOf(second) || a.localeCompare(b))
-    .map(([name, symbol]) => sectionOf(name, symbol, whole));
+    .sort(([a, first], [b, second]) => readRank(first) - readRank(second) || a.localeCompare(b))
+    .map(([name, symbol]) => writeSection(name, symbol, whole));
   return [`# ${title}`, `Import these names from \`${entry}\`.`, ...sections].join("\n\n");
 }
 
 /** Functions come first, then classes and constants, then types. */
-function rankOf({ flags }: ts.Symbol): number {
+function readRank({ flags }: ts.Symbol): number {
   if (flags & ts.SymbolFlags.Function) return 0;
   return flags & (ts.SymbolFlags.Class | ts.SymbolFlags.Variable) ? 1 : 2;
 }
 
-function sectionOf(name: string, symbol: ts.Symbol, { anchors, find, isExported, slugs }: Whole): string {
+function writeSection(name: string, symbol: ts.Symbol, { anchors, find, isExported, slugs }: Whole): string {
   const anchor = anchors.get(name) ?? name;
   const heading = `## ${name} {:#${anchor}}`;
   if (isFunction(symbol))
-    return [heading, firstSentenceOf(symbol), `[Signature, options and examples](./${slugs.get(symbol)}.md)`]
+    return [
+      heading,
+      readFirstSentence(symbol),
+      `[Signature, options and examples](./${slugs.get(symbol)}.md)`,
+    ]
       .filter(Boolean)
       .join("\n\n");
   const others: Find = (other) => (other === name ? undefined : find(other));
-  const members = typesOf(symbol)
-    .flatMap((type) => membersOf(type, isExported))
+  const members = listTypes(symbol)
+    .flatMap((type) => listMembers(type, isExported))
     .filter((member) => !isInherited(member, symbol))
-    .map((member) => memberOf(anchor, member, others));
+    .map((member) => writeMember(anchor, member, others));
   return [
     heading,
-    ...signaturesOf(name, symbol).map((code) => codeBlock(code, others)),
-    docOf(symbol, others),
+    ...listSignatures(name, symbol).map((code) => codeBlock(code, others)),
+    writeDoc(symbol, others),
     members.length > 0 &&
       `<details>\n<summary>${members.length} fields</summary>\n\n${members.join("\n\n")}\n\n</details>`,
   ]
@@ -56,7 +60,7 @@ function sectionOf(name: string, symbol: ts.Symbol, { anchors, find, isExported,
 }
 
 /** The page of a function: how to import and call it, its examples, and a table of all its options. */
-export function pageOfFunction(
+export function renderFunctionPage(
   name: string,
   symbol: ts.Symbol,
   { entry }: ReferencePage,
@@ -66,9 +70,9 @@ export function pageOfFunction(
   return [
     `# ${name} {:#${name.toLowerCase()}}`,
     `\`\`\`ts\nimport { ${name} } from "${entry}";\n\`\`\``,
-    ...signaturesOf(name, symbol).map((code) => codeBlock(code, others)),
-    docOf(symbol, others),
-    ...parametersOf(symbol).map((parameter) => optionsTable(name, parameter, others, whole.isExported)),
+    ...listSignatures(name, symbol).map((code) => codeBlock(code, others)),
+    writeDoc(symbol, others),
+    ...listParameters(symbol).map((parameter) => optionsTable(name, parameter, others, whole.isExported)),
   ]
     .filter(Boolean)
     .join("\n\n");
@@ -79,7 +83,7 @@ export function isFunction({ flags }: ts.Symbol): boolean {
 }
 
 /** The parameters of all overloads that have options: not the client, and no function, list or text. */
-function parametersOf({ declarations = [] }: ts.Symbol): ts.ParameterDeclaration[] {
+function listParameters({ declarations = [] }: ts.Symbol): ts.ParameterDeclaration[] {
   const functions = declarations.filter(ts.isFunctionDeclaration);
   const shown = functions.some(({ body }) => !body) ? functions.filter(({ body }) => !body) : functions;
   const byType = new Map(
@@ -101,8 +105,8 @@ function optionsTable(
   // nested options stay in this table; each other exported type has its own section
   const isElsewhere = (symbol: ts.Symbol) => isExported(symbol) && !symbol.name.endsWith("Options");
   const rows = new Map<string, string>();
-  for (const { path, declarations } of branchesOf(checker.getTypeAtLocation(parameter)).flatMap((type) =>
-    membersOf(type, isElsewhere),
+  for (const { path, declarations } of listBranches(checker.getTypeAtLocation(parameter)).flatMap((type) =>
+    listMembers(type, isElsewhere),
   )) {
     const shown = declarations.find(({ symbol }) => symbol.getDocumentationComment(checker).length > 0);
     // parameters of a request differ by model: the section of the request has them
@@ -121,11 +125,11 @@ function optionsTable(
 }
 
 /** The types that a type may be which depends on the model of the request. */
-function branchesOf(type: ts.Type): ts.Type[] {
-  if (type.isUnion() && type.types.some(isConditional)) return type.types.flatMap(branchesOf);
+function listBranches(type: ts.Type): ts.Type[] {
+  if (type.isUnion() && type.types.some(isConditional)) return type.types.flatMap(listBranches);
   if (!isConditional(type)) return [type];
   const { trueType, falseType } = type.root.node;
-  return [trueType, falseType].flatMap((node) => branchesOf(checker.getTypeFromTypeNode(node)));
+  return [trueType, falseType].flatMap((node) => listBranches(checker.getTypeFromTypeNode(node)));
 }
 
 function isConditional(type: ts.Type): type is ts.ConditionalType {
@@ -140,15 +144,15 @@ function typeCell(code: string): string {
   return type.length > LONGEST_TYPE ? "" : `<code v-pre>${escapeHTML(type).replaceAll("|", "&#124;")}</code>`;
 }
 
-function memberOf(anchor: string, { path, declarations }: Member, find: Find): string {
-  const parts = declarations.flatMap(({ code, symbol }) => [codeBlock(code, find), docOf(symbol, find)]);
+function writeMember(anchor: string, { path, declarations }: Member, find: Find): string {
+  const parts = declarations.flatMap(({ code, symbol }) => [codeBlock(code, find), writeDoc(symbol, find)]);
   return [`### ${path} {:#${anchor}-${path.toLowerCase().replaceAll(".", "-")}}`, ...parts]
     .filter(Boolean)
     .join("\n\n");
 }
 
 /** The types whose members are listed: an interface, a class or an alias. */
-function typesOf(symbol: ts.Symbol): ts.Type[] {
+function listTypes(symbol: ts.Symbol): ts.Type[] {
   const isType = symbol.flags & (ts.SymbolFlags.Interface | ts.SymbolFlags.Class | ts.SymbolFlags.TypeAlias);
   return isType ? [checker.getDeclaredTypeOfSymbol(symbol)] : [];
 }
@@ -168,7 +172,7 @@ function isInherited({ declarations }: Member, symbol: ts.Symbol): boolean {
 const LONG = 400;
 
 /** Declarations as a reader writes or reads them: of functions all overloads, of types their definition if it is short. */
-function signaturesOf(name: string, symbol: ts.Symbol): string[] {
+function listSignatures(name: string, symbol: ts.Symbol): string[] {
   const declarations = symbol.declarations ?? [];
   const functions = declarations.filter(ts.isFunctionDeclaration);
   const overloads = functions.filter(({ body }) => !body);

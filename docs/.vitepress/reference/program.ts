@@ -19,7 +19,7 @@ const program = ts.createProgram([...entries.values()], {
 export const checker = program.getTypeChecker();
 
 /** The names that an entry point exports, with their symbols. */
-export function exportsOf(source: string): Map<string, ts.Symbol> {
+export function listExports(source: string): Map<string, ts.Symbol> {
   const file = program.getSourceFile(source);
   const module = file && checker.getSymbolAtLocation(file);
   if (!module) throw new Error(`${source} exports nothing.`);

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import ts from "typescript";
-import { slugOf } from "../slug.ts";
+import { createSlug } from "../slug.ts";
 import { repositoryFolder } from "./entries.ts";
 import { checker } from "./program.ts";
 
@@ -11,7 +11,7 @@ const escaped = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
 export const escapeHTML = (text: string) =>
   text.replace(/[&<>]/g, (sign) => escaped[sign as keyof typeof escaped]);
 
-/** Source text as HTML, in which exported names are links. */
+/** Converts source text to HTML with links for exported names. */
 export function codeBlock(code: string, find: Find): string {
   const linked = escapeHTML(code).replace(/\b[A-Z]\w+\b/g, (name) => {
     const link = find(name);
@@ -21,10 +21,10 @@ export function codeBlock(code: string, find: Find): string {
 }
 
 /** The first sentence of a doc comment, as plain text. */
-export function firstSentenceOf(symbol: ts.Symbol): string {
+export function readFirstSentence(symbol: ts.Symbol): string {
   const text = ts.displayPartsToString(symbol.getDocumentationComment(checker)).replace(/\s+/g, " ");
   const first = /^.*?[.:](?= [A-Z`]|$)/.exec(text)?.[0] ?? text;
-  return markdownOf(first, () => undefined).replace(/\(spec, ([^()]+)\)/g, linkToSpec);
+  return writeMarkdown(first, () => undefined).replace(/\(spec, ([^()]+)\)/g, linkToSpec);
 }
 
 /** The doc comment of an option as one cell of a table, with its default. Examples are on the page of its type. */
@@ -35,7 +35,7 @@ export function docCell(symbol: ts.Symbol, find: Find): string {
     .filter(({ name }) => name === "default")
     .map(({ text: value }) => ts.displayPartsToString(value).trim())
     .map((value) => `Default: ${/^[`A-Za-z]/.test(value) ? value : `\`${value}\``}`);
-  const all = markdownOf([text.replace(/```.*?```/gs, ""), ...parts].join(" "), find);
+  const all = writeMarkdown([text.replace(/```.*?```/gs, ""), ...parts].join(" "), find);
   return all
     .replace(/\s+/g, " ")
     .replace(/(?<!\\)\|/g, "\\|")
@@ -43,11 +43,11 @@ export function docCell(symbol: ts.Symbol, find: Find): string {
 }
 
 /** The doc comment of a name as Markdown: its text, default, parameters, errors and examples. */
-export function docOf(symbol: ts.Symbol, find: Find): string {
-  const text = markdownOf(ts.displayPartsToString(symbol.getDocumentationComment(checker)), find);
+export function writeDoc(symbol: ts.Symbol, find: Find): string {
+  const text = writeMarkdown(ts.displayPartsToString(symbol.getDocumentationComment(checker)), find);
   const tags = symbol.getJsDocTags(checker).map(({ name, text: parts }) => ({
     name,
-    text: markdownOf(ts.displayPartsToString(parts).trim(), find),
+    text: writeMarkdown(ts.displayPartsToString(parts).trim(), find),
   }));
   const all = (name: string) => tags.flatMap((tag) => (tag.name === name ? [tag.text] : []));
   const parts = [
@@ -72,7 +72,10 @@ export function docOf(symbol: ts.Symbol, find: Find): string {
 
 const spec = readFileSync(`${repositoryFolder}/docs/spec/gateway.md`, "utf8");
 const headings = new Map(
-  [...spec.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => [heading.replaceAll("`", ""), slugOf(heading)]),
+  [...spec.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => [
+    heading.replaceAll("`", ""),
+    createSlug(heading),
+  ]),
 );
 
 /** Links "(spec, Errors)" to the section of the spec. */
@@ -89,7 +92,7 @@ function linkTo(name: string, find: Find): string {
 const CODE = /(```.*?```|`[^`]*`)/gs;
 
 /** Doc text as Markdown for the site: links work, and `<` outside code is text. */
-function markdownOf(text: string, find: Find): string {
+function writeMarkdown(text: string, find: Find): string {
   return text
     .split(CODE)
     .map((piece, at) => (at % 2 === 1 ? piece : linkAll(piece)))

@@ -4,8 +4,8 @@ import type ts from "typescript";
 import { writePage } from "../write-page.ts";
 import { type ReferencePage, referencePages } from "./entries.ts";
 import { errorCatalogue } from "./error-catalogue.ts";
-import { isFunction, pageOf, pageOfFunction } from "./page.ts";
-import { exportsOf } from "./program.ts";
+import { isFunction, renderFunctionPage, renderPage } from "./page.ts";
+import { listExports } from "./program.ts";
 
 const folder = join(dirname(dirname(import.meta.dirname)), "reference");
 
@@ -14,11 +14,11 @@ const folder = join(dirname(dirname(import.meta.dirname)), "reference");
  * entry point, and one for each function.
  */
 export function writeReference(): void {
-  const pages = referencePages().map((page) => ({ page, symbols: symbolsOf(page) }));
-  const slugs = slugsOfFunctions(pages);
+  const pages = referencePages().map((page) => ({ page, symbols: listSymbols(page) }));
+  const slugs = createFunctionSlugs(pages);
   const links = new Map(
     pages.toReversed().flatMap(({ page, symbols }) => {
-      const anchors = anchorsOf(symbols.keys());
+      const anchors = createAnchors(symbols.keys());
       return [...symbols].map(([name, symbol]) => {
         const own = slugs.get(symbol);
         return [name, own ? `${own}.html` : `${page.slug}.html#${anchors.get(name)}`];
@@ -37,13 +37,17 @@ export function writeReference(): void {
     const text = page.title.replace(/^.*: /, "");
     const group = page.entry.split("/").slice(0, 2).join("/");
     const head = { order, outline: 2, editLink: false, group, sidebar: text };
-    const own = { ...whole, anchors: anchorsOf(symbols.keys()) };
-    write(page.slug, head, pageOf(page, symbols, own));
+    const own = { ...whole, anchors: createAnchors(symbols.keys()) };
+    write(page.slug, head, renderPage(page, symbols, own));
     for (const [name, symbol] of symbols) {
       const slug = slugs.get(symbol);
       // the first of several entries that export a function has its page
       if (!slug || written.has(slug)) continue;
-      write(slug, { ...head, order: order + 0.5, sidebar: name }, pageOfFunction(name, symbol, page, own));
+      write(
+        slug,
+        { ...head, order: order + 0.5, sidebar: name },
+        renderFunctionPage(name, symbol, page, own),
+      );
       written.add(slug);
     }
     written.add(page.slug);
@@ -55,7 +59,7 @@ export function writeReference(): void {
     { order: 0, outline: [2, 3], editLink: false, sidebar: "All errors" },
     errorCatalogue(errors.symbols, whole.find),
   );
-  write("index", { sidebar: "All names", outline: 2, editLink: false }, indexOf(pages, slugs));
+  write("index", { sidebar: "All names", outline: 2, editLink: false }, writeIndex(pages, slugs));
   // at the end: while the site is built, packing a package reads these pages
   for (const name of readdirSync(folder))
     if (!written.has(name.replace(/\.md$/, "")) && !/^(?:errors|index)\.md$/.test(name))
@@ -68,7 +72,7 @@ interface Exports {
 }
 
 /** File names of the pages of functions: the name, or that of the entry and the name, where two are called the same. */
-function slugsOfFunctions(pages: readonly Exports[]): ReadonlyMap<ts.Symbol, string> {
+function createFunctionSlugs(pages: readonly Exports[]): ReadonlyMap<ts.Symbol, string> {
   const slugs = new Map<ts.Symbol, string>();
   const taken = new Set(["errors", "index", ...pages.map(({ page }) => page.slug)]);
   for (const { page, symbols } of pages)
@@ -82,24 +86,24 @@ function slugsOfFunctions(pages: readonly Exports[]): ReadonlyMap<ts.Symbol, str
   return slugs;
 }
 
-function symbolsOf({ source, exports }: ReferencePage): Map<string, ts.Symbol> {
+function listSymbols({ source, exports }: ReferencePage): Map<string, ts.Symbol> {
   const words = new Set(exports.match(/\w+/g));
-  return new Map([...exportsOf(source)].filter(([name]) => words.has(name)));
+  return new Map([...listExports(source)].filter(([name]) => words.has(name)));
 }
 
 /** Anchors of names: in lower case, as links have them. Of `budget` and `Budget` the second is `budget-type`. */
-function anchorsOf(names: Iterable<string>): Map<string, string> {
+function createAnchors(names: Iterable<string>): Map<string, string> {
   const all = [...names];
-  const anchorOf = (name: string) =>
+  const createAnchor = (name: string) =>
     /^[A-Z]/.test(name) && all.some((other) => other !== name && other.toLowerCase() === name.toLowerCase())
       ? `${name.toLowerCase()}-type`
       : name.toLowerCase();
-  return new Map(all.map((name) => [name, anchorOf(name)]));
+  return new Map(all.map((name) => [name, createAnchor(name)]));
 }
 
-function indexOf(pages: readonly Exports[], slugs: ReadonlyMap<ts.Symbol, string>): string {
+function writeIndex(pages: readonly Exports[], slugs: ReadonlyMap<ts.Symbol, string>): string {
   const lists = pages.map(({ page, symbols }) => {
-    const anchors = anchorsOf(symbols.keys());
+    const anchors = createAnchors(symbols.keys());
     const names = [...symbols]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([name, symbol]) => {

@@ -28,7 +28,7 @@ export class SluiceAgent extends AbstractAgent {
   }
 
   run(input: RunAgentInput) {
-    return this.read(input, () => streamChat(this.client, requestOf(this.model, input)));
+    return this.read(input, () => streamChat(this.client, createRequest(this.model, input)));
   }
 
   protected override connect(input: RunAgentInput) {
@@ -79,7 +79,7 @@ export class SluiceAgent extends AbstractAgent {
   }
 }
 
-/** Returns the events of each delta, and without a delta those that end what is open. */
+/** Returns the events of a delta; without a delta, the events that end open messages and calls. */
 function translator(messageId: string) {
   const thoughtId = `${messageId}-thinking`;
   const calls = new Map<number, string>();
@@ -139,7 +139,10 @@ function translator(messageId: string) {
   };
 }
 
-function requestOf(model: ChatRequest["model"], { messages, tools, context }: RunAgentInput): ChatRequest {
+function createRequest(
+  model: ChatRequest["model"],
+  { messages, tools, context }: RunAgentInput,
+): ChatRequest {
   const known = context.map(({ description, value }) => `${description}: ${value}`).join("\n");
   const functions = tools.map(({ name, description, parameters = { type: "object" } }) => ({
     type: "function" as const,
@@ -147,12 +150,12 @@ function requestOf(model: ChatRequest["model"], { messages, tools, context }: Ru
   }));
   return {
     model,
-    messages: [...(known ? [{ role: "system" as const, content: known }] : []), ...messagesOf(messages)],
+    messages: [...(known ? [{ role: "system" as const, content: known }] : []), ...createMessages(messages)],
     ...(functions.length > 0 && { tools: functions }),
   } as ChatRequest;
 }
 
-function messagesOf(messages: RunAgentInput["messages"]): ChatRequestMessage[] {
+function createMessages(messages: RunAgentInput["messages"]): ChatRequestMessage[] {
   let thinking = "";
   return messages.flatMap((message): ChatRequestMessage[] => {
     switch (message.role) {
@@ -174,28 +177,28 @@ function messagesOf(messages: RunAgentInput["messages"]): ChatRequestMessage[] {
         ];
       }
       case "tool":
-        return [{ role: "tool", tool_call_id: message.toolCallId, content: textOf(message.content) }];
+        return [{ role: "tool", tool_call_id: message.toolCallId, content: readText(message.content) }];
       case "user":
-        return [{ role: "user", content: partsOf(message.content) }];
+        return [{ role: "user", content: createParts(message.content) }];
       case "system":
       case "developer":
-        return [{ role: "system", content: textOf(message.content) }];
+        return [{ role: "system", content: readText(message.content) }];
       default:
         return [];
     }
   });
 }
 
-const textOf = (content: UserContent) =>
+const readText = (content: UserContent) =>
   typeof content === "string"
     ? content
     : content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 
-function partsOf(content: UserContent) {
-  return typeof content === "string" ? content : content.flatMap(partOf);
+function createParts(content: UserContent) {
+  return typeof content === "string" ? content : content.flatMap(createPart);
 }
 
-function partOf(part: Part): ChatContentPart[] {
+function createPart(part: Part): ChatContentPart[] {
   if (part.type === "text") return [{ type: "text", text: part.text }];
   if (part.type !== "image" || part.source.type === "file") return [];
   const { source } = part;

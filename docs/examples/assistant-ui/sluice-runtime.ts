@@ -32,7 +32,7 @@ export function useSluiceRuntime(options: UseChatStreamOptions) {
   const thread = chat.getThread();
   const messageRepository = useMemo(() => {
     const items = thread.map(
-      ({ message, parentId = null }): Item => ({ message: shownOf(message), parentId }),
+      ({ message, parentId = null }): Item => ({ message: createShownMessage(message), parentId }),
     );
     const last = messages.at(-1);
     // assistant-ui shows an error only on a response, and a refused request has none
@@ -48,15 +48,15 @@ export function useSluiceRuntime(options: UseChatStreamOptions) {
     isLoading: chat.persistence?.status === "restoring",
     adapters,
     async onNew(message) {
-      giveBackUnsent(await chat.send(...contentOf(message)));
+      giveBackUnsent(await chat.send(...readContent(message)));
     },
     async onEdit(message) {
       const edited = message.sourceId ?? after(message.parentId)?.id;
-      if (edited) giveBackUnsent(await chat.edit(edited, ...contentOf(message)));
+      if (edited) giveBackUnsent(await chat.edit(edited, ...readContent(message)));
     },
     async onReload(parentId) {
-      const answer = after(parentId);
-      await (answer ? chat.regenerate(answer.id) : chat.retry());
+      const reply = after(parentId);
+      await (reply ? chat.regenerate(reply.id) : chat.retry());
     },
     async onCancel() {
       chat.stop();
@@ -85,7 +85,7 @@ function giveBackUnsent({ outcome, messages }: ChatTurn): void {
 }
 
 /** Text and images of a message that the user has written. */
-function contentOf({ content, attachments = [] }: AppendMessage): [string, { images: string[] }] {
+function readContent({ content, attachments = [] }: AppendMessage): [string, { images: string[] }] {
   const parts = [...content, ...attachments.flatMap((attachment) => attachment.content)];
   const images = parts.flatMap((part) => (part.type === "image" ? [part.image] : []));
   return [parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n"), { images }];
@@ -93,14 +93,15 @@ function contentOf({ content, attachments = [] }: AppendMessage): [string, { ima
 
 const shown = new WeakMap<ChatMessage, ShownMessage>();
 
-/** Converts a message once: one that did not change stays the same object. */
-function shownOf(message: ChatMessage): ShownMessage {
-  const known = shown.get(message) ?? fromThreadMessageLike(likeOf(message), message.id, { type: "running" });
+/** Converts each message once: an unchanged message keeps its object. */
+function createShownMessage(message: ChatMessage): ShownMessage {
+  const known =
+    shown.get(message) ?? fromThreadMessageLike(createMessageLike(message), message.id, { type: "running" });
   shown.set(message, known);
   return known;
 }
 
-function likeOf(message: ChatMessage): ThreadMessageLike {
+function createMessageLike(message: ChatMessage): ThreadMessageLike {
   const { id, role, content, images = [], files = [], reasoning, toolCalls = [] } = message;
   const common = { id, role, createdAt: new Date(message.createdAt ?? 0), metadata: { custom: { message } } };
   if (role !== "assistant")
@@ -118,14 +119,14 @@ function likeOf(message: ChatMessage): ThreadMessageLike {
   const parts: Part[] = [
     ...(reasoning ? [{ type: "reasoning" as const, text: reasoning }] : []),
     { type: "text", text: content },
-    ...toolCalls.map(partOf),
+    ...toolCalls.map(createToolPart),
     ...images.map((image) => ({ type: "image" as const, image })),
     ...files.map(({ url, type }) => ({ type: "file" as const, data: url, mimeType: type })),
   ];
-  return { ...common, content: parts, status: statusOf(message) };
+  return { ...common, content: parts, status: readStatus(message) };
 }
 
-function partOf({ id, name, arguments: argsText, input, state, output, error }: ChatToolCall): Part {
+function createToolPart({ id, name, arguments: argsText, input, state, output, error }: ChatToolCall): Part {
   return {
     type: "tool-call",
     toolCallId: id,
@@ -145,7 +146,7 @@ const reasons: Partial<Record<Outcome, "cancelled" | "length" | "content-filter"
   "content-filter": "content-filter",
 };
 
-function statusOf({ outcome, error, toolCalls = [] }: ChatMessage): Status {
+function readStatus({ outcome, error, toolCalls = [] }: ChatMessage): Status {
   if (outcome === undefined) return { type: "running" };
   if (error) return { type: "incomplete", reason: "error", error: describeError(error).title };
   if (outcome === "complete") return { type: "complete", reason: "stop" };

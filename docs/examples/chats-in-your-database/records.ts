@@ -8,7 +8,7 @@ export async function createRecords(sql: Sql) {
   const tell = (owner?: string) => {
     for (const one of followers) if (owner === undefined || one.owner === owner) one.wake();
   };
-  // the second function runs after a lost connection, too: all look for what was written meanwhile
+  // the second function also runs after a reconnect: every page then reads the changes it missed
   await sql.listen("records", tell, () => tell());
 
   return async function respond(request: Request, owner: string): Promise<Response> {
@@ -65,7 +65,7 @@ export async function createRecords(sql: Sql) {
       },
       async pull(controller) {
         for (;;) {
-          // begun before the read, so that no change comes between
+          // start to wait before the read, so that no change is missed
           const woken = new Promise<void>((resolve) => {
             one.wake = resolve;
           });

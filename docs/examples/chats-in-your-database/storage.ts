@@ -4,8 +4,8 @@ import { customStorage, indexedDBStorage } from "@sluice/stores";
 type Change = { key: string; value: string | null };
 
 // Postgres and URLs refuse some texts: a name is the JSON of one, without its quotes
-const nameOf = (text: string) => JSON.stringify(text).slice(1, -1);
-const recordsOf = (changes: Change[]) =>
+const escapeName = (text: string) => JSON.stringify(text).slice(1, -1);
+const listRecords = (changes: Change[]) =>
   new Map(
     changes.map(({ key, value }) => [
       JSON.parse(`"${key}"`) as string,
@@ -13,25 +13,26 @@ const recordsOf = (changes: Change[]) =>
     ]),
   );
 
-function jsonOf(record: unknown): string | null {
+function writeJSON(record: unknown): string | null {
   const json = record === undefined ? null : JSON.stringify(record);
   if (json === undefined) throw new TypeError("a record needs JSON");
   return json;
 }
 
-/** True for the record of an answer without an end. */
+/** True for the record of a response that still streams. */
 function isStreaming(record: unknown): boolean {
   const { message } = (record ?? {}) as { message?: { role?: string; outcome?: string } };
   return message?.role === "assistant" && message.outcome === undefined;
 }
 
-/** Keeps records on your server; `drafts` keeps answers that still stream. */
+/** Stores records on your server; `drafts` stores responses that still stream. */
 export function serverStorage(drafts: RecordStorage = indexedDBStorage()) {
   let last: Promise<unknown> = Promise.resolve();
-  const addressOf = (collection: string) => `/records?collection=${encodeURIComponent(nameOf(collection))}`;
+  const createAddress = (collection: string) =>
+    `/records?collection=${encodeURIComponent(escapeName(collection))}`;
 
   async function send(collection: string, init: RequestInit = {}): Promise<Response> {
-    const response = await fetch(addressOf(collection), { ...init, signal: AbortSignal.timeout(20_000) });
+    const response = await fetch(createAddress(collection), { ...init, signal: AbortSignal.timeout(20_000) });
     if (!response.ok) throw new Error(`records: ${response.status}`);
     return response;
   }
@@ -46,13 +47,13 @@ export function serverStorage(drafts: RecordStorage = indexedDBStorage()) {
   return customStorage({
     async read(collection) {
       const [streaming, response] = await Promise.all([drafts.read(collection), send(collection)]);
-      const ended = [...recordsOf(await response.json())].filter(([, record]) => record !== undefined);
+      const ended = [...listRecords(await response.json())].filter(([, record]) => record !== undefined);
       return new Map([...streaming, ...ended]);
     },
     async write(collection, changes) {
       const ended = [...changes].filter(([, record]) => !isStreaming(record));
       const body = JSON.stringify(
-        ended.map(([key, record]) => ({ key: nameOf(key), value: jsonOf(record) })),
+        ended.map(([key, record]) => ({ key: escapeName(key), value: writeJSON(record) })),
       );
       const rest = [...changes].map(
         ([key, record]) => [key, isStreaming(record) ? structuredClone(record) : undefined] as const,
@@ -71,9 +72,9 @@ export function serverStorage(drafts: RecordStorage = indexedDBStorage()) {
     subscribe(collection, listener) {
       let timer: ReturnType<typeof setTimeout> | undefined;
       const open = () => {
-        const opened = new EventSource(addressOf(collection)); // all of the collection, then what changes
-        opened.onmessage = ({ data }) => listener(recordsOf(JSON.parse(data)));
-        // a browser comes back by itself with the last id, but not after an answer that is an error
+        const opened = new EventSource(createAddress(collection)); // all of the collection, then what changes
+        opened.onmessage = ({ data }) => listener(listRecords(JSON.parse(data)));
+        // a browser reconnects by itself with the last id, but not after an error response
         opened.onerror = () => {
           if (opened.readyState === EventSource.CLOSED)
             timer = setTimeout(() => {

@@ -32,7 +32,7 @@ export function countEvents(models: readonly string[]): (event: ProxyEvent) => v
 }
 
 /** Responds to a scraper that sends the token. Other requests get 404, and a token that is too short is never accepted. */
-export async function answerScraper({ headers }: Request, token = ""): Promise<Response> {
+export async function serveMetrics({ headers }: Request, token = ""): Promise<Response> {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   const isScraper = timingSafeEqual(digest(headers.get("authorization") ?? ""), digest(`Bearer ${token}`));
   if (!isScraper || token.length < 32) return new Response(null, { status: 404 });

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { createProxy, events } from "@sluice/worker-proxy";
 import { toNodeHandler } from "@sluice/worker-proxy/node";
 import { env } from "./env.ts"; // the secrets of the process
-import { answerScraper, countEvents } from "./metrics.ts";
+import { countEvents, serveMetrics } from "./metrics.ts";
 import { options } from "./options.ts"; // the options of your proxy
 
 const proxy = createProxy({
@@ -13,7 +13,7 @@ const proxy = createProxy({
 export const server = createServer(
   toNodeHandler((request) =>
     new URL(request.url).pathname === "/metrics"
-      ? answerScraper(request, process.env["METRICS_TOKEN"])
+      ? serveMetrics(request, process.env["METRICS_TOKEN"])
       : proxy.fetch(request, env),
   ),
 ).listen(process.env["PORT"] ?? 8787);

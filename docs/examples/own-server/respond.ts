@@ -15,7 +15,7 @@ function isMessage(value: unknown): value is Message {
   return (role === "user" || role === "assistant") && typeof content === "string";
 }
 
-/** Answers a chat request of the page: `signal` aborts when the page disconnects, which ends the work of the gateway. */
+/** Responds to a chat request of the page. `signal` aborts when the page disconnects, which ends the gateway's work. */
 export async function respond(body: unknown, signal: AbortSignal): Promise<Response> {
   const { messages } = (body ?? {}) as { messages?: unknown };
   if (!Array.isArray(messages) || !messages.every(isMessage))

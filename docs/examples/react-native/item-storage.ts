@@ -18,8 +18,8 @@ export function createItemStorage(items: Items): ChatStorage {
     },
     async write(collection, changes) {
       const named = [...changes].map(([key, value]) => [`${collection}\n${key}`, value] as const);
-      const kept = named.filter(([, value]) => value !== undefined);
-      await items.setMany(Object.fromEntries(kept.map(([key, value]) => [key, JSON.stringify(value)])));
+      const written = named.filter(([, value]) => value !== undefined);
+      await items.setMany(Object.fromEntries(written.map(([key, value]) => [key, JSON.stringify(value)])));
       await items.removeMany(named.filter(([, value]) => value === undefined).map(([key]) => key));
     },
     async clear(collection) {

@@ -8,5 +8,5 @@ export const authenticate = jwt({
 });
 // in the page: const { data } = await supabase.auth.getSession();
 // the token is data.session?.access_token
-// a project with a shared secret has no keys. Use:
+// a project with a shared secret publishes no keys. Use:
 // secret: (env) => env.SUPABASE_JWT_SECRET

@@ -1,4 +1,4 @@
-/** @param applicationServerKey the VAPID public key, which is no secret */
+/** @param applicationServerKey the VAPID public key; it may be public */
 export async function notifyMe(applicationServerKey: string): Promise<void> {
   await navigator.serviceWorker.register("/sw.js");
   const { pushManager } = await navigator.serviceWorker.ready;

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { Webhook } from "standardwebhooks";
 import webPush, { type PushSubscription } from "web-push";
-import { userOf } from "./sign-in.ts"; // yours: the user as { id }, or null
+import { findUser } from "./sign-in.ts"; // yours: the user as { id }, or null
 
 const { WEBHOOK_SECRET = "", VAPID_PUBLIC_KEY = "", VAPID_PRIVATE_KEY = "" } = process.env;
 webPush.setVapidDetails("mailto:ops@example.com", VAPID_PUBLIC_KEY, VAPID_PRIVATE_KEY);
@@ -10,12 +10,12 @@ const SERVICES = /^fcm\.googleapis\.com$|\.(?:push\.services\.mozilla|push\.appl
 /** The user and the subscription of each browser, by its address. Yours: a table of your database. */
 const browsers = new Map<string, { user: string; subscription: PushSubscription }>();
 
-/** Signs and encrypts a notice for one browser. Throws where the keys of the browser are wrong. */
-const encrypt = (subscription: PushSubscription, notice: object) =>
-  webPush.generateRequestDetails(subscription, JSON.stringify(notice), { TTL: 86_400 });
+/** Signs and encrypts a notification for one browser. Throws where the keys of the browser are wrong. */
+const encrypt = (subscription: PushSubscription, notification: object) =>
+  webPush.generateRequestDetails(subscription, JSON.stringify(notification), { TTL: 86_400 });
 
-async function send(subscription: PushSubscription, notice: object): Promise<boolean> {
-  const { endpoint, headers, body } = encrypt(subscription, notice);
+async function send(subscription: PushSubscription, notification: object): Promise<boolean> {
+  const { endpoint, headers, body } = encrypt(subscription, notification);
   const init = { method: "POST", headers: headers as Record<string, string>, redirect: "manual" } as const;
   const { status } = await fetch(endpoint, { ...init, body: new Uint8Array(body ?? []) });
   if (status === 404 || status === 410) browsers.delete(endpoint); // the browser has unsubscribed
@@ -24,7 +24,7 @@ async function send(subscription: PushSubscription, notice: object): Promise<boo
 
 export const app = new Hono();
 app.post("/push", async (c) => {
-  const user = await userOf(c.req.raw);
+  const user = await findUser(c.req.raw);
   if (!user) return c.body(null, 401);
   try {
     const subscription = await c.req.json<PushSubscription>();

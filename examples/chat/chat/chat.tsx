@@ -9,7 +9,7 @@ import {
 } from "@sluice/react";
 import { type KeyboardEvent, type SubmitEvent, useState } from "react";
 
-/** Models of which the first one is preselected. */
+/** Models to choose from. The first model is preselected. */
 export type Models = readonly [ChatModel, ...ChatModel[]];
 
 // the messages are there after a reload; a new tab begins a new chat
@@ -21,7 +21,7 @@ export function Chat({ models }: { models: Models }) {
   const chat = useChatStream({ id: "chat", model, storage });
   const { messages, status, persistence, retry } = chat;
   const last = messages.at(-1);
-  // the error of an answer stays with it over a reload
+  // an error stays with its message after a reload
   const error = chat.error ?? last?.error;
 
   return (
@@ -40,7 +40,7 @@ export function Chat({ models }: { models: Models }) {
           <Message key={message.id} message={message} />
         ))}
       </ol>
-      <p role="status">{status === "submitted" && "Waiting for the answer …"}</p>
+      <p role="status">{status === "submitted" && "Waiting for the response …"}</p>
       {error && <Problem error={error} onRetry={retry} />}
       {persistence?.status === "unsaved" && (
         <p role="alert">Not all is saved. Keep this page open: it tries again by itself.</p>
@@ -51,7 +51,7 @@ export function Chat({ models }: { models: Models }) {
   );
 }
 
-/** True for a question without an answer, and for one that ended at a limit, or without a last word. */
+/** True for a message without a response, and for a response that ended at a limit or unconfirmed. */
 function isUnfinished({ role, outcome }: ChatMessage) {
   return role === "user" || ["length", "unconfirmed"].some((end) => end === outcome);
 }

@@ -1,7 +1,7 @@
 import { readReplyFiles } from "#demo/reply-files";
 import { parseReplyFile } from "./reply-head.ts";
 
-/** A scripted answer: a Markdown file of `replies/` with a small head. */
+/** A scripted reply: a Markdown file of `replies/` with a small head. */
 export interface DemoReply {
   /** Name of the file, without `.md`. */
   readonly id: string;

@@ -11,7 +11,7 @@ export function requestCard(request: ChatRequest): string {
     "This is the **offline emulator**. It has no model behind it. Here is the request that you sent, as the gateway read it:",
     formatFields(request),
     `\`\`\`json\n${JSON.stringify(shortened(request), null, 2)}\n\`\`\``,
-    `These prompts have a real answer:\n\n${suggestions(request).join("\n")}`,
+    `These prompts have a written reply:\n\n${suggestions(request).join("\n")}`,
   ].join("\n\n");
 }
 
@@ -20,7 +20,7 @@ export function jsonCard({ model, messages }: ChatRequest): string {
   const question = messages.findLast(({ role }) => role === "user");
   return JSON.stringify(
     {
-      answeredBy: "the offline emulator, which has no model behind it",
+      writtenBy: "the offline emulator, which has no model behind it",
       model,
       messages: messages.length,
       question: question ? cutText(readText(question)) : null,
@@ -60,7 +60,7 @@ export function listDocuments(message: string): readonly Document[] {
   }));
 }
 
-/** Lists files by what was read of them. */
+/** Writes a table of files: name, part, length, and the ends of the text. */
 export function documentTable(documents: readonly Document[]): string {
   const rows = documents.map(({ name, part, text }) => {
     const [start, end] = [text.slice(0, SHOWN), text.slice(-SHOWN)].map((words) => inline(words));

@@ -15,11 +15,11 @@ type Values = Readonly<Record<string, unknown>>;
 
 const CONTINUE = /^(?:please )?(?:continue|go on|keep going|carry on)(?: please| writing| your answer)?$/;
 const CARD_REASONING =
-  "No answer is written for this prompt. I have no model, so I must not make one up. I can show the request, and name prompts that have an answer.";
+  "No reply is written for this prompt. I have no model, so I must not make one up. I can show the request, and name prompts that have a reply.";
 
 /**
  * Creates the script of the demo's emulator: the files of `replies/`, the rest of a response that was cut, and for
- * everything else a description of the request. Answers that fit a schema are left to the emulator.
+ * everything else a description of the request. Replies that fit a schema are left to the emulator.
  */
 export function createDemoScript(): (request: ChatRequest) => Promise<Reply | undefined> {
   const replies = readReplies();
@@ -87,8 +87,8 @@ export function createDemoScript(): (request: ChatRequest) => Promise<Reply | un
     const content = whole?.content ?? "";
     if (text === "" || !content.startsWith(text.trimEnd())) return undefined;
     const left = content.slice(text.length);
-    const reasoning = "The last answer was cut. I go on exactly where it ended.";
-    return { reasoning, content: left.trim() === "" ? "That was all: the last answer is complete." : left };
+    const reasoning = "The last response was cut. I continue exactly where it ended.";
+    return { reasoning, content: left.trim() === "" ? "That was all: the last response is complete." : left };
   }
 
   function respondToResult({ name, input, value }: ToolResult, request: ChatRequest): Reply {
@@ -123,7 +123,7 @@ function filled(reply: DemoReply | undefined, values: Values = {}): Reply {
   return { reasoning: reply?.reasoning ?? "", content: fill(reply?.content ?? "", values) };
 }
 
-/** Replaces `{{name}}`, and `{{name or default}}` where there is no value. */
+/** Replaces `{{name}}`, and `{{name or default}}` for a missing value. */
 function fill(text: string, values: Values): string {
   return text.replace(/\{\{(.+?)(?: or (.+?))?\}\}/g, (_, name: string, otherwise = "") => {
     const value = values[name] ?? otherwise;
@@ -141,12 +141,12 @@ function parseArguments(text: string): Values {
 
 async function createImageTable(urls: readonly string[]): Promise<string> {
   const rows = await Promise.all(
-    urls.map(async (url, index) => `| ${index + 1} | ${(await readFacts(url)).join(" | ")} |`),
+    urls.map(async (url, index) => `| ${index + 1} | ${(await readImageCells(url)).join(" | ")} |`),
   );
   return ["| Picture | Type | Size | Dimensions |", "| ---: | --- | ---: | --- |", ...rows].join("\n");
 }
 
-async function readFacts(url: string): Promise<string[]> {
+async function readImageCells(url: string): Promise<string[]> {
   if (!url.startsWith("data:")) return [`from ${new URL(url).host}`, "not loaded", "not loaded"];
   const { type, bytes, width, height } = await probeMedia(await (await fetch(url)).blob());
   const size = bytes < 10_000 ? `${bytes} bytes` : `${Math.round(bytes / 1000).toLocaleString("en")} kB`;

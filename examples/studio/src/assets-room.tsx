@@ -18,28 +18,28 @@ import { openRoute } from "./rooms.js";
 import { useRunningCode } from "./state.js";
 import { useVideoForm } from "./videos-room.js";
 
-/** A picture for videos. It is stored before it is sent, because registering it may be billed. */
+/** An image for videos. It is stored before it is sent, because registering it may be billed. */
 interface Asset extends StoredItem {
   readonly name: string;
-  /** The picture: a data URI. */
-  readonly picture: string;
+  /** The image: a data URI. */
+  readonly image: string;
   /** Id and URI at the gateway. Undefined before the response. */
   readonly handle?: { readonly id: string; readonly uri: string };
 }
 
-/** The assets of this browser. The gateway has no list of them. */
+/** The assets of this browser. The gateway can't list assets. */
 const list = createStoredList<Asset>({
   storage,
   name: "assets",
-  isItem: (record): record is Asset => isStoredItem(record, "name", "picture"),
+  isItem: (record): record is Asset => isStoredItem(record, "name", "image"),
 });
 
-/** State of each request of this page that has no success: in flight, or its error. */
+/** Requests of this page that are in flight or failed. */
 const requests = atom<ReadonlyMap<string, "sending" | { readonly error: unknown }>>(new Map());
 
-/** Registers a picture. The list has it before it is sent. */
-async function register(name: string, picture: string): Promise<void> {
-  const asset: Asset = { id: crypto.randomUUID(), at: Date.now(), name, picture };
+/** Registers an image. The list has it before it is sent. */
+async function register(name: string, image: string): Promise<void> {
+  const asset: Asset = { id: crypto.randomUUID(), at: Date.now(), name, image };
   list.put(asset);
   requests.set(new Map(requests.get()).set(asset.id, "sending"));
   try {
@@ -48,7 +48,7 @@ async function register(name: string, picture: string): Promise<void> {
       GroupId: "studio",
       Name: name,
       AssetType: "Image",
-      URL: picture,
+      URL: image,
     });
     list.put({ ...asset, handle });
     requests.set(new Map([...requests.get()].filter(([id]) => id !== asset.id)));
@@ -57,7 +57,7 @@ async function register(name: string, picture: string): Promise<void> {
   }
 }
 
-/** The room for pictures that several videos use. */
+/** The room for images that several videos use. */
 export function AssetsRoom() {
   const assets = list.useItems();
   const sent = useStore(requests);
@@ -72,7 +72,7 @@ export function AssetsRoom() {
     const problems: string[] = [];
     for (const file of files)
       if ((await checkMedia([{ media: file, use: "chat_image" }])).length > 0)
-        problems.push(`“${file.name}” is not a picture.`);
+        problems.push(`“${file.name}” is not an image.`);
       else void register(file.name, await toDataURI(file));
     setRefusals(problems);
   };
@@ -89,10 +89,10 @@ export function AssetsRoom() {
     <Page title="Assets">
       <section aria-label="New asset" className="flex flex-col gap-4 rounded-2xl border bg-card p-4">
         <div className="flex flex-wrap items-center gap-3">
-          <p className="grow text-sm text-muted-foreground">Add a picture once. Use it in many videos.</p>
+          <p className="grow text-sm text-muted-foreground">Add an image once. Use it in many videos.</p>
           <Button look="primary" onClick={() => input.current?.click()}>
             <Upload aria-hidden />
-            Choose pictures
+            Choose images
           </Button>
           <input
             ref={input}
@@ -111,7 +111,7 @@ export function AssetsRoom() {
       {assets.length === 0 && (
         <Examples
           room="video"
-          note="Add this picture"
+          note="Add this image"
           onPick={(example) => void loadThumbnail(example).then((file) => addFiles([file]))}
         />
       )}
@@ -123,12 +123,12 @@ export function AssetsRoom() {
           <li key={asset.id}>
             <AssetCard
               name={asset.name}
-              picture={asset.picture}
+              image={asset.image}
               handle={asset.handle}
               request={sent.get(asset.id)}
               onRetry={() => {
                 list.remove(asset.id);
-                void register(asset.name, asset.picture);
+                void register(asset.name, asset.image);
               }}
               onRemove={() => {
                 list.remove(asset.id);

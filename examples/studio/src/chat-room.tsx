@@ -125,7 +125,7 @@ function Conversation({ id, isNew, onList }: ConversationProps) {
     if (question.fault) playFaultNext(question.fault);
     // the pressed button leaves the page; a finger would open the keyboard with the field
     if (!matchMedia("(pointer: coarse)").matches) box.current?.querySelector("textarea")?.focus();
-    // the chat gets an address of its own, and the draft goes along
+    // the chat gets its own address, and takes the draft with it
     if (isNew) newDraft.clearDraft();
     draft.setDraft(text);
     void send(question.text);

@@ -70,7 +70,7 @@ function goOffline(): void {
   setTimeout(() => playFault(client, undefined), OFFLINE_MS);
 }
 
-/** The client of all rooms. It has no key: the proxy adds the key. */
+/** The client of all rooms. The proxy adds the key. */
 export const client = createClient({
   // a host with several pages has one storage for all of them
   ...(isHosted && { user: baseURL }),
@@ -79,7 +79,7 @@ export const client = createClient({
   // the emulator looks up assets at this path
   gateway: { includeUsage: true, assetLookup: "/gamma/asset/GetAsset" },
   onEvent: ({ type }) => type === "first-chunk" && isOfflineNext && goOffline(),
-  // the emulator is silent for seconds at most: a stalled stream goes on soon
+  // the emulator pauses for seconds at most, so a stalled stream continues soon
   ...(!import.meta.env.VITE_GATEWAY && { timeout: { chunkMs: 10_000 } }),
   fetch: devtoolsFetch(send),
 });

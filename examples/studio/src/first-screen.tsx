@@ -23,8 +23,8 @@ const prompts = {
 /** Faults of the inspector that the first screen plays. */
 const faults: readonly { fault: Fault; label: string; hint: string }[] = [
   { fault: "rate-limit", label: "429", hint: "The gateway refuses once, and the client retries" },
-  { fault: "cut", label: "Cut", hint: "The stream breaks off, and goes on" },
-  { fault: "stall", label: "Stall", hint: "The stream falls silent, and goes on after 10 seconds" },
+  { fault: "cut", label: "Cut", hint: "The stream breaks off, and continues" },
+  { fault: "stall", label: "Stall", hint: "The stream falls silent, and continues after 10 seconds" },
   { fault: "lost-response", label: "Lost response", hint: "The request arrives, the response is lost" },
   { fault: "offline", label: "Offline", hint: "No network for 4 seconds" },
 ];

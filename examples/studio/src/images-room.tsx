@@ -22,7 +22,7 @@ import { useVideoForm } from "./videos-room.js";
 /** The requests of this browser. Each is stored before it is sent, because it may be billed. */
 const list = createImageOrders(storage);
 
-/** The room where images are made. A request goes on while another room is open. */
+/** The room for images. A request continues while another room is open. */
 export function ImagesRoom() {
   const form = useImageForm();
   const videoForm = useVideoForm();

@@ -9,7 +9,7 @@ import { Receipts } from "./receipts.js";
 import type { Room } from "./rooms.js";
 import { inspectorTab, inspectorTabs, isInspectorOpen, runningCode } from "./state.js";
 
-/** The code of the room on screen, the calls of the client, and what they cost. */
+/** Shows the code of the current room, the requests of the client, and their costs. */
 export function Inspector({ room }: { readonly room: Room }) {
   const tab = useStore(inspectorTab);
   return (

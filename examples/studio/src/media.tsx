@@ -26,10 +26,10 @@ async function uploadFile(file: File, field: MediaField): Promise<string> {
     return (await uploadMedia(client, file)).url;
   }
   const frame = (["first_frame", "last_frame", "reference_image"] as const).find((use) => use === field.name);
-  const isPicture = frame || (await checkMedia([{ media: file, use: "chat_image" }])).length === 0;
-  const picture = isPicture && (frame ? await fitImage(file, frame).catch(() => undefined) : { blob: file });
-  if (!picture) throw new TypeError(`“${file.name}” is not a picture.`);
-  return field.accept === "" ? (await uploadMedia(client, picture.blob)).url : toDataURI(picture.blob);
+  const isImage = frame || (await checkMedia([{ media: file, use: "chat_image" }])).length === 0;
+  const image = isImage && (frame ? await fitImage(file, frame).catch(() => undefined) : { blob: file });
+  if (!image) throw new TypeError(`“${file.name}” is not an image.`);
+  return field.accept === "" ? (await uploadMedia(client, image.blob)).url : toDataURI(image.blob);
 }
 
 /** Thumbnails of the examples, by the path of the file. */
@@ -65,7 +65,7 @@ interface MediaPageProps<Model extends string>
   readonly result: string;
   readonly form: MediaForm<Model>;
   readonly onSend: () => void;
-  /** True if there are no results. The page shows examples. */
+  /** True without results: the page then shows examples. */
   readonly isEmpty: boolean;
   /** Returns the values of the form for an example. */
   readonly createValues: (example: DemoPrompt) => FormValues;

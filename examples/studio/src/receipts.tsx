@@ -20,7 +20,7 @@ const billings = {
   yes: { text: "Charged", tone: "success" },
 } as const;
 
-/** What each request of this browser was, how it ended, and what it cost. A reload loses none of them. */
+/** Lists each request of this browser with its outcome and cost. The list survives a reload. */
 export function Receipts() {
   const receipts = useReceipts();
   const uncertain = receipts.filter(({ billing }) => billing === "maybe").length;
@@ -75,7 +75,7 @@ export function Receipts() {
   );
 }
 
-/** Milliseconds after an event in which its receipt is written. */
+/** Delay before a receipt is written, in milliseconds. */
 const WRITE_MS = 200;
 
 /** Returns the receipts, newest first. A receipt is written at the start and at the end of its request. */
@@ -99,14 +99,14 @@ function useReceipts(): readonly Receipt[] {
   return receipts;
 }
 
-/** Writes what is known of a cost. A request that may be charged has no known cost. */
+/** Writes the known part of a cost. The cost of a request that may be charged is unknown. */
 function writeCost(receipts: readonly Receipt[]): string | undefined {
   return formatCost(calculateCost(receipts, prices));
 }
 
 function describeOutcome({ outcome, attempts, startedAt }: Receipt): string {
   const repeated = attempts > 1 ? `, ${attempts} attempts` : "";
-  // a request of an earlier page that has no end: the page was closed, or it is another tab's
+  // a pending request of an earlier page: the page was closed, or another tab runs it
   if (outcome === "pending") return startedAt < performance.timeOrigin ? "No end recorded" : "In flight";
   return `${outcome}${repeated}`;
 }

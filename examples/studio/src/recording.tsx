@@ -105,7 +105,7 @@ export function Recording() {
             return (
               <p key={paragraph}>
                 {shown}
-                {/* it has its place from the start, so that nothing moves */}
+                {/* reserve the space of the rest, so that the layout does not move */}
                 <span className="invisible">{paragraph.slice(shown.length)}</span>
               </p>
             );

@@ -16,7 +16,7 @@ declare global {
 /** True if the page is built as static files: its server is a Service Worker of this browser. */
 export const isHosted = import.meta.env.MODE === "hosted";
 
-/** True while the browser has no network and the server does not respond. A server on this machine responds. */
+/** True while the browser is offline and the server does not respond. A server on this machine responds. */
 export const isOffline = atom(false);
 
 /** Creates a value that the browser stores between visits. `isValid` checks a stored value. */
@@ -63,7 +63,7 @@ export function chooseNextTheme(): void {
   theme.set(themes[(themes.indexOf(theme.get()) + 1) % themes.length] ?? "system");
 }
 
-/** True while the inspector is open. On a small screen it lies over the room, so that it is closed at first. */
+/** True while the inspector is open. On a small screen it covers the room, so it is closed at first. */
 export const isInspectorOpen = storedAtom(
   "sluice-inspector",
   matchMedia("(width >= 72rem)").matches,
@@ -125,7 +125,7 @@ pendingQuestion.listen((question) => question && isFirstResponseDue.set(true));
 /** Longest wait for the first response, in milliseconds. The user may have stopped it. */
 const LONGEST_WAIT_MS = 10_000;
 
-/** Waits until no question of the first screen waits. On a slow line, what its response does not need would delay it. */
+/** Waits for the first response. On a slow connection, other downloads would delay it. */
 export function waitForFirstResponse(): Promise<void> {
   return new Promise((resolve) => {
     if (!isFirstResponseDue.get()) return resolve();

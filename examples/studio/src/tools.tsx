@@ -29,7 +29,7 @@ const saveNote = defineTool({
   execute: ({ text }) => ({ saved: true, notes: notes.push(text) }),
 });
 
-/** Has no function: the user gives the result. */
+/** A tool without a function: the user gives the result. */
 const pickColor = defineTool({
   name: "pick_color",
   description: "Asks the user to pick a color; returns its name and hex code",

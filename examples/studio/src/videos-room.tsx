@@ -19,7 +19,7 @@ import { isOffline, useRunningCode } from "./state.js";
 
 const options = { storage, intervalMs: 4000 } as const;
 
-/** A form that was sent. The library stores the task; the form has what its card shows beside it. */
+/** A form that was sent. The library stores the task. The order stores the rest of its card. */
 interface Order extends StoredItem, MediaDraft<VideoModel> {
   readonly label: string;
 }
@@ -30,7 +30,7 @@ const list = createStoredList<Order>({
   isItem: (record): record is Order => isStoredItem(record, "label", "model") && "values" in record,
 });
 
-/** The room where videos are made. Each video is a task that goes on at the gateway while the page is closed. */
+/** The room for videos. Each video is a task that continues at the gateway while the page is closed. */
 export function VideosRoom() {
   const form = useVideoForm();
   const { model, values } = form;
@@ -124,7 +124,7 @@ export function useVideoForm() {
     initial: "beta3.0-video",
     createForm: createVideoForm,
     check({ model, values }) {
-      // a proxy on this machine is no public address, but its gateway reaches it
+      // the URL of a local proxy is not public, but its gateway can reach it
       const text = JSON.stringify(createVideoRequest(model, values));
       return checkRequest(JSON.parse(text.replaceAll(`${baseURL}/v1/media/`, "https://file.invalid/")))
         .issues;
@@ -143,7 +143,7 @@ function findOrder(entry: VideoTaskEntry, orders: readonly Order[]): Order | und
   );
 }
 
-/** Returns the picture with which the video begins. */
+/** Returns the image that the video begins with. */
 function findPoster({ values }: Order): string | undefined {
   const [first] = [...listURLs(values, "first_frame"), ...listURLs(values, "reference_image")];
   return first && /^(?:https?|data):/.test(first) ? first : undefined;

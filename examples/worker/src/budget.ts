@@ -9,19 +9,19 @@ export interface Env extends CommonEnv {
 }
 
 /**
- * Tokens that may be spent in a day; what is no chat has a price in them. Whoever can get a new user id for nothing,
- * as an anonymous visitor can, is held by the limits of an address and of all.
+ * Tokens per day. Images and videos count as a number of tokens. A visitor who can create user ids for free is bounded by
+ * the limits `address` and `all`.
  */
 const limits = { user: 500_000, address: 2_000_000, all: { limit: 50_000_000, shards: 4 } };
 
 const reserveTokens = maxTokens();
 
-/** Creates the budget of both Workers. Its `GET /v1/budget` tells users what they have left. */
+/** Creates the budget of both Workers. Its `GET /v1/budget` shows users their remaining tokens. */
 export function createBudget() {
   return budget<Env>({ limits, windowMs: 24 * 60 * 60 * 1000, reserve });
 }
 
-/** The most that a request can cost. The caps of options.ts see to it that `max_tokens` is always there. */
+/** Returns the maximum cost of a request. The caps of options.ts guarantee that `max_tokens` is set. */
 function reserve(payable: Payable<Env>): number {
   if (payable.route === "videos") return 100_000;
   if (payable.route === "images") return 40_000;

@@ -10,10 +10,10 @@ const proxy = createProxy<Env>({
   plugins: [
     ...options.plugins,
     createBudget(),
-    // a video task is polled once for all tabs that show it
+    // the object polls each video task once, for all tabs
     videoWatch<Env>(),
-    // Import these, too, as src/streams-worker.ts does. `idempotency<Env>()`: an image or a video that is requested again
-    // with its key is paid once. `resumableStreams<Env>()`: a response goes on after a reload.
+    // Add these, too, as src/streams-worker.ts does. `idempotency<Env>()`: a repeated request with the same key is paid
+    // once. `resumableStreams<Env>()`: a response continues after a reload.
   ],
 });
 

@@ -33,7 +33,7 @@ export const options = {
   secret: ({ PROXY_SECRET: secret, PROXY_SECRET_OLD: old }) => (old ? [secret, old] : secret),
   authenticate,
   origins: (env) => env.ORIGINS.split(" ").filter((origin) => origin !== ""),
-  // polls of videos have a limit of their own, so that they don't use up what chats need
+  // polls of videos have a separate limit, so that they don't use up the limit of chats
   rateLimit: workersRateLimit((env) => env.RATE_LIMITER, { polls: (env) => env.POLL_LIMITER }),
   routes: [chat, images, videos],
   // A request beyond a cap is refused with 400, and so is a field that the spec does not list for the model: `n`,
@@ -56,7 +56,7 @@ export const options = {
     health<Env>(),
     // requests, and jobs that continue without one: `type` tells them apart
     events<Env>((event) => console.log(JSON.stringify(event))),
-    // For an AI gateway in front of yours: its own key, and what its log should know. Never a user's secret.
+    // Headers for an AI gateway in front of yours: its key, and metadata for its log. Never send a user's secret.
     // gatewayHeaders<Env>(({ env, user }) => ({
     //   "cf-aig-authorization": `Bearer ${env.AI_GATEWAY_TOKEN}`,
     //   "cf-aig-metadata": JSON.stringify({ user: user.id }),

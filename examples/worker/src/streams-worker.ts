@@ -12,7 +12,7 @@ const proxy = createProxy<Env>({
     createBudget(),
     // an image or a video that is requested again with its key is paid once
     idempotency<Env>(),
-    // a response goes on after a reload, and is stored for 10 minutes after its end
+    // a response continues after a reload, and is stored for 10 minutes after its end
     resumableStreams<Env>(),
   ],
 });

@@ -1,5 +1,5 @@
 import { createProxy } from "@sluice/worker-proxy";
 import { type Env, options } from "./options.js";
 
-/** The Worker of wrangler.jsonc: it holds the gateway's key, and keeps nothing. */
+/** The Worker of wrangler.jsonc: it adds the gateway's key, and stores nothing. */
 export default createProxy<Env>(options);

@@ -44,7 +44,7 @@ export function CallsView({ client, prices, recorded, onClear }: CallsViewProps)
         </p>
       )}
       <p>
-        {dropped > 0 && `${dropped} older calls are no longer kept. `}
+        {dropped > 0 && `${dropped} older calls are no longer stored. `}
         <button type="button" onClick={onClear}>
           Clear
         </button>
@@ -114,7 +114,7 @@ function CallBody({ client, call, prices }: CallProps & { readonly client: Clien
           {client.scrub(warning)}
         </p>
       ))}
-      {isTrimmed && <p className="muted">The content of this call is no longer kept.</p>}
+      {isTrimmed && <p className="muted">The content of this call is no longer stored.</p>}
       {requests.map((request) => (
         <RequestView key={request.nth} client={client} request={request} />
       ))}
@@ -174,7 +174,7 @@ function RequestView({ client, request }: { readonly client: Client; readonly re
         </table>
       )}
       {frameCount > frames.length && (
-        <p className="muted">{frameCount - frames.length} frames are not kept.</p>
+        <p className="muted">{frameCount - frames.length} frames are not stored.</p>
       )}
     </div>
   );

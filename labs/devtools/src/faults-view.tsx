@@ -32,12 +32,12 @@ export function FaultsView({ client, recorded }: { readonly client: Client; read
 }
 
 function FaultButtons({ tap }: { readonly tap: Tap }) {
-  const [isKept, setIsKept] = useState(false);
+  const [isRepeated, setIsRepeated] = useState(false);
   const [note, setNote] = useState("");
   const armed = useSyncExternalStore(tap.armed.subscribe, tap.armed.getSnapshot);
   const press = (fault: Fault) => {
     setNote("");
-    tap.arm(armed?.fault === fault ? undefined : { fault, isKept: isKept || fault === "offline" });
+    tap.arm(armed?.fault === fault ? undefined : { fault, isRepeated: isRepeated || fault === "offline" });
   };
   const openTab = () => {
     const opened = window.open(location.href, "_blank");
@@ -65,7 +65,11 @@ function FaultButtons({ tap }: { readonly tap: Tap }) {
           Second tab
         </button>
         <label>
-          <input type="checkbox" checked={isKept} onChange={({ target }) => setIsKept(target.checked)} />
+          <input
+            type="checkbox"
+            checked={isRepeated}
+            onChange={({ target }) => setIsRepeated(target.checked)}
+          />
           Every time
         </label>
       </fieldset>

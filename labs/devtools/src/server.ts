@@ -1,4 +1,6 @@
 "use client";
+
+// the entry for React Server Components: a server component can render the panel, which runs in the browser
 export {
   devtoolsFetch,
   playFault,

@@ -20,7 +20,7 @@ export interface Frame {
  * - `whole`: the page has the complete response
  * - `broken`: the connection broke before or within the response
  * - `left`: the page aborted it
- * - `not-sent`: a fault kept it in the page
+ * - `not-sent`: a fault ended it in the page
  */
 export type RequestEnd = "whole" | "broken" | "left" | "not-sent";
 
@@ -59,7 +59,7 @@ type Writable = { -readonly [Key in keyof TappedRequest]: TappedRequest[Key] } &
 interface Armed {
   readonly fault: Fault;
   /** True if it stays armed after its first request. */
-  readonly isKept: boolean;
+  readonly isRepeated: boolean;
 }
 
 /** The interface of {@link devtoolsFetch} for the panel. */
@@ -95,7 +95,7 @@ export function getTap({ fetch }: { readonly fetch: object }): Tap | undefined {
  * ```
  */
 export function playFault(client: { readonly fetch: object }, fault: Fault | undefined): void {
-  getTap(client)?.arm(fault && { fault, isKept: fault === "offline" });
+  getTap(client)?.arm(fault && { fault, isRepeated: fault === "offline" });
 }
 
 /** Maximum number of stored frames per request. */
@@ -206,10 +206,10 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
   /** Takes the fault that waits for a matching request. */
   function takeFault({ isPaid }: Writable): Fault | undefined {
     if (!armed) return undefined;
-    const { fault, isKept } = armed;
+    const { fault, isRepeated } = armed;
     // cut and stall wait for a stream, which only the response reveals
     if (fault === "cut" || fault === "stall" || !(isPaid || fault === "offline")) return undefined;
-    if (!isKept) arm(undefined);
+    if (!isRepeated) arm(undefined);
     return fault;
   }
 
@@ -270,7 +270,7 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
   function takeStreamFault(): "cut" | "stall" | undefined {
     const fault = armed?.fault;
     if (fault !== "cut" && fault !== "stall") return undefined;
-    if (!armed?.isKept) arm(undefined);
+    if (!armed?.isRepeated) arm(undefined);
     return fault;
   }
 

@@ -280,7 +280,7 @@ test("The panel shows the last 200 calls, and how many were dropped", async () =
     for (let count = 0; count < 203; count++) await refuse();
   });
   await waitFor(() => expect(view.getByRole("list", { name: "Calls" }).children).toHaveLength(200));
-  expect(text()).toContain("3 older calls are no longer kept.");
+  expect(text()).toContain("3 older calls are no longer stored.");
 });
 
 function Chat({ onRender }: { readonly onRender: (chat: ReturnType<typeof useChatStream>) => void }) {

@@ -18,7 +18,7 @@ import { VideoTaskCard } from "@/components/sluice/video-task-card";
 import { markdown } from "./markdown";
 import { VideoForm } from "./video-form";
 
-/* States that a page seldom comes to: each component in those that only a server, another device or bad luck brings. */
+/* Shows each component in its rare states, which depend on a server, another device or a failure. */
 
 const nothing = () => {};
 const question: ChatMessage = {
@@ -52,7 +52,7 @@ const thought: ChatMessage = {
 };
 const models = [
   { id: "alpha-v4.1-flash", name: "Alpha", note: "Fast, and sees images" },
-  { id: "delta-5.3", name: "Delta", note: "Thinks before each answer" },
+  { id: "delta-5.3", name: "Delta", note: "Thinks before each response" },
 ] as const;
 const plain = { values: {}, offersTools: true, wantsJSON: false, instructions: "" };
 const ratios = [
@@ -105,14 +105,14 @@ export function Gallery() {
         <SyncStatus chat={{ persistence: { status: "unsaved", pending: 2 } }} />
       </Part>
       <Part title="Cost">
-        <Cost cost={{ amount: 0.0214, currency: "USD", missing: ["an answer"] }} />
+        <Cost cost={{ amount: 0.0214, currency: "USD", missing: ["a response"] }} />
         <Estimate estimate={{ amount: 120, min: 30, currency: "USD", missing: [] }}>
           <Button onClick={press("generate")}>Generate</Button>
         </Estimate>
       </Part>
       <Part title="Images and videos">
         <ImageTile
-          image={{ error: { message: "The picture was refused." } }}
+          image={{ error: { message: "The image was refused." } }}
           prompt="A reef"
           size="2048x1024"
           actions={[]}

@@ -13,7 +13,7 @@ import { prices } from "./prices";
 import { storage } from "./storage";
 import { tools, toolTitles } from "./tools";
 
-/** The room for chat: the conversations of this browser, and the one that is open. */
+/** The room for chat: the conversations of this browser, and the open conversation. */
 export function ChatRoom() {
   const [id, setId] = useState(createId);
   const { conversations, removed, update, remove, restore } = useConversations({ storage, activeId: id });
@@ -59,7 +59,7 @@ function renderText(text: string, isLive: boolean, isCut: boolean) {
   return <Markdown text={text} isLive={isLive} isCut={isCut} />;
 }
 
-/** One conversation, with what it has cost: also the versions that are not shown. */
+/** Shows one conversation with its cost, including hidden versions. */
 function Conversation({ id }: { readonly id: string }) {
   const model = "alpha-v4.1-flash";
   const chat = useChatStream({ id, model, storage, tools, whenBusy: "queue" });

@@ -109,7 +109,7 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
     await button("Regenerate").waitFor();
     await page
       .getByRole("status")
-      .filter({ hasText: "The answer is complete." })
+      .filter({ hasText: "The response is complete." })
       .waitFor({ state: "attached" });
     await expect.poll(axe).toEqual([]);
     expect(problems).toEqual([]);
@@ -119,7 +119,7 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
     timeout: 120_000,
   }, async () => {
     await sendMessage("Show Markdown");
-    const reply = page.getByRole("article", { name: "Assistant's answer" });
+    const reply = page.getByRole("article", { name: "Assistant's message" });
     const code = reply.getByRole("figure", { name: "Code: ts" });
     const word = code.locator("span[style*=color]").getByText("const", { exact: true });
     await word.waitFor({ timeout: 60_000 });

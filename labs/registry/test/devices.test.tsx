@@ -4,7 +4,7 @@ import { describeSyncError } from "../components/sluice/devices.tsx";
 test("An error of a chat on several devices has its own words, and any other those of describeError", () => {
   const refused = (code: string) => describeSyncError(Object.assign(new Error("no"), { code })).title;
   expect(["quota_exceeded", "record_too_large", "signed_out"].map(refused)).toEqual([
-    "No room at the server",
+    "The server is full",
     "Too large to share",
     "Signed out",
   ]);

@@ -139,7 +139,7 @@ describe("an image", () => {
     ["16:9", model, "2848x1600"],
     ["1:1", "gamma-image-4-0-250828", "1024x1024"],
     ["21:9", "gamma-image-4-0-250828", "1568x672"],
-  ] as const)("The ratio %s is the first such size of %s", async (aspectRatio, id, size) => {
+  ] as const)("The ratio %s selects the first size of that ratio of %s", async (aspectRatio, id, size) => {
     const { sluice, gateway } = open();
     const { warnings } = await generateImage({ model: sluice.imageModel(id), prompt, aspectRatio });
     expect(gateway.requests[0]?.body).toMatchObject({ size });

@@ -88,7 +88,7 @@ export function parseList(requests: readonly BatchRequest[]): ListedRequest[] {
       throw new ConfigurationError(`requests.${index}.id: must be a text, got ${JSON.stringify(id)}`);
     if (seen.has(id))
       throw new ConfigurationError(
-        `requests.${index}.id: ${JSON.stringify(id)} is there twice; give each its own`,
+        `requests.${index}.id: ${JSON.stringify(id)} is used twice; give each request its own id`,
       );
     seen.add(id);
     return { id, kind, request: given[kind] as ListedRequest["request"], checks: given.checks };

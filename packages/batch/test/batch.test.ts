@@ -403,7 +403,7 @@ describe("a list that has changed", () => {
 
   test("must not have a duplicate id or a request without a kind", () => {
     expect(() => openBatch([createReef("a", "a"), createReef("b", "a")])).toThrow(
-      'requests.1.id: "a" is there twice',
+      'requests.1.id: "a" is used twice',
     );
     expect(() => openBatch([{} as BatchRequest])).toThrow(
       "requests.0: must have one of the fields image, video",

@@ -32,7 +32,7 @@ function explainBaseURL(given: unknown): void {
   const baseURL = text.replace(/\/+$/, "");
   // a path is resolved at the first request, because a server can create the client
   const isPath = /^\.{0,2}\//.test(text);
-  if (!(isPath || URL.canParse(baseURL))) return fail(`${JSON.stringify(given)} is no URL`);
+  if (!(isPath || URL.canParse(baseURL))) return fail(`${JSON.stringify(given)} is not a URL`);
   const { protocol, username, password, search, hash } = new URL(baseURL, "https://page.invalid");
   if (!/^https?:$/.test(protocol)) return fail(`has the protocol ${protocol} instead of https:`);
   if (username || password) return fail("has a name or password; use headers");

@@ -79,7 +79,7 @@ describe("createClient", () => {
 
   test.each([
     ["", /baseURL: is missing/],
-    ["gateway", /baseURL: "gateway" is no URL/],
+    ["gateway", /baseURL: "gateway" is not a URL/],
     ["ftp://gateway.test", /ftp:/],
     ["https://me:secret@gateway.test", /name or password/],
     ["https://gateway.test?key=1", /query/],

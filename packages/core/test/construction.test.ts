@@ -69,7 +69,9 @@ describe("an invalid baseURL", () => {
   });
 
   test("gateway.test is refused without a protocol", () => {
-    expect(() => createClient({ baseURL: "gateway.test" })).toThrow(/is no URL; give .*https:.* or a path/);
+    expect(() => createClient({ baseURL: "gateway.test" })).toThrow(
+      /is not a URL; give .*https:.* or a path/,
+    );
   });
 });
 

@@ -248,8 +248,8 @@ const refused: [string, object, string, string][] = [
     "1-0-pro-fast.generate-audio",
   ],
   ["2.0: empty content", createTwo(), "content", "2-0.content-empty"],
-  ["2.0: sound alone", createTwo(sound), "content", "2-0.audio-needs-picture"],
-  ["2.0: sound and text", createTwo(text, sound), "content", "2-0.audio-needs-picture"],
+  ["2.0: sound alone", createTwo(sound), "content", "2-0.audio-needs-image"],
+  ["2.0: sound and text", createTwo(text, sound), "content", "2-0.audio-needs-image"],
   [
     "2.0: an asset without an id",
     createTwo(image("reference_image", "asset://")),

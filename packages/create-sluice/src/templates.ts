@@ -105,7 +105,7 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
       "src/rooms/rooms.tsx": "the rooms: chat, images, videos",
       ...listChatFiles("src/chat"),
       ...server,
-      "server/media.ts": "the models for images and videos, and what they may be asked for",
+      "server/media.ts": "the models for images and videos, and their limits",
     },
     secrets: { PROXY_SECRET: "" },
   },

@@ -126,7 +126,7 @@ describe("a path of operators (case 132)", () => {
       const { post } = openAdmin({ isOperator: isOperator as AdminOptions<Env>["isOperator"] });
       expect((await post(EXPORT, { user: "ann" })).status).toBe(404);
     }
-    expect(lines.filter((line) => line.includes("admin: nobody gets in"))).toHaveLength(2);
+    expect(lines.filter((line) => line.includes("admin: every request is refused"))).toHaveLength(2);
   });
 
   test("does not exist where the sign-in fails, and the log says why", async () => {
@@ -161,7 +161,7 @@ describe("a path of operators (case 132)", () => {
       'can\'t be open with authenticate: "public"',
     );
     expect(() => admin({} as never)).toThrow("isOperator: give a function");
-    expect(() => admin({ isOperator, parts: [] } as never)).toThrow("parts: is no option of admin");
+    expect(() => admin({ isOperator, parts: [] } as never)).toThrow("parts: is not an option of admin");
   });
 
   test("takes JSON alone, and no query", async () => {

@@ -39,7 +39,7 @@ async function run(program: string) {
 
 const START = `import { folderBucket } from "./host.mjs";
 const PNG = { httpMetadata: { contentType: "image/png" } };
-const streamOf = (bytes) => new Blob([new Uint8Array(bytes).fill(bytes % 251)]).stream();
+const createStream = (bytes) => new Blob([new Uint8Array(bytes).fill(bytes % 251)]).stream();
 const bucket = folderBucket("files");`;
 
 // a process for each step, on a machine that may be busy
@@ -93,9 +93,9 @@ left = ${step};
 for (const name of ["open", "mkdir", "rename", "rm"]) counted(promises, name);
 syncBuiltinESMExports();
 ${START.replace("import { folderBucket } from", "const { folderBucket } = await import(").replace('"./host.mjs";', '"./host.mjs");')}
-await bucket.put("media/a", streamOf(200_000), PNG);
+await bucket.put("media/a", createStream(200_000), PNG);
 const upload = await bucket.createMultipartUpload("media/b", PNG);
-const parts = [await upload.uploadPart(1, streamOf(100_000)), await upload.uploadPart(2, streamOf(200_000))];
+const parts = [await upload.uploadPart(1, createStream(100_000)), await upload.uploadPart(2, createStream(200_000))];
 await upload.complete(parts);
 await bucket.delete(["media/c"]);`;
 

@@ -42,7 +42,7 @@ async function run(program: string, limit = "") {
 
 const START = `import { folderBucket } from "./host.mjs";
 const PNG = { httpMetadata: { contentType: "image/png" } };
-const streamOf = (bytes) => new Blob([new Uint8Array(bytes).fill(bytes % 251)]).stream();
+const createStream = (bytes) => new Blob([new Uint8Array(bytes).fill(bytes % 251)]).stream();
 const bucket = folderBucket("files");`;
 
 test("no file name leads out of the folder (case 178)", async () => {
@@ -119,12 +119,12 @@ test("a full disk ends a write with an error, and leaves nothing of the file (ca
   const { stdout, stderr } = await run(
     `${START}
 const tried = (work) => work.then(() => "stored", ({ code }) => code);
-await bucket.put("media/a", streamOf(1000), PNG);
-const said = [await tried(bucket.put("media/a", streamOf(5_000_000), PNG))];
+await bucket.put("media/a", createStream(1000), PNG);
+const said = [await tried(bucket.put("media/a", createStream(5_000_000), PNG))];
 const upload = await bucket.createMultipartUpload("media/b", PNG);
-said.push(await tried(upload.uploadPart(1, streamOf(5_000_000))));
+said.push(await tried(upload.uploadPart(1, createStream(5_000_000))));
 const parts = [];
-for (let number = 1; number <= 10; number += 1) parts.push(await upload.uploadPart(number, streamOf(400_000)));
+for (let number = 1; number <= 10; number += 1) parts.push(await upload.uploadPart(number, createStream(400_000)));
 said.push(await tried(upload.complete(parts)));
 console.log(JSON.stringify({ said, a: (await bucket.head("media/a")).size, b: await bucket.head("media/b") }));
 await upload.abort();`,

@@ -238,7 +238,7 @@ describe("a wrong option is refused when the server starts, and named", () => {
     ["prices: give money(…)", { prices: { currency: "EUR", models: {} } }],
     ["reserve: give a function", { reserve: 5 }],
     ["reserve: `cost` needs it", { cost: () => 1 }],
-    ["namespace: is no option of budget", { namespace: () => undefined }],
+    ["namespace: is not an option of budget", { namespace: () => undefined }],
   ])("%s", (message, options) => {
     expect(() => budget({ ...right, ...options } as BudgetOptions)).toThrow(message);
   });

@@ -49,7 +49,7 @@ describe("a result", () => {
     expect(sources.fetched()).toEqual([urls[0]]);
   });
 
-  test("that its owner deleted does not come back, however often its task is polled (case 79)", async () => {
+  test("is not copied again after its owner deleted it, however often its task is polled (case 79)", async () => {
     const { sources, create, poll, files, findCopies, until } = openArchive();
     const id = await create();
     await poll(id);
@@ -254,7 +254,7 @@ describe("a list of copies", () => {
     ]);
   });
 
-  test("whose names do not arrive is refused as late after the time for a body (cases 79, 121)", async () => {
+  test("is refused with 408 if its body does not arrive in time (cases 79, 121)", async () => {
     const { files, clock } = openArchive();
     const { body } = holdBody(createFile('{"tasks":', 20));
     const headers = { "content-type": "application/json", "content-length": "20" };

@@ -11,7 +11,7 @@ const createVideo = (files: Files, url: string, user = "user-1") =>
   );
 
 describe("a link", () => {
-  test("with one changed character opens nothing, and neither does an id alone or another path (case 71)", async () => {
+  test("is refused with one changed character, without its signature, and at another path (case 71)", async () => {
     const { store, request } = openFileStore();
     const { url, id } = await store(png);
     for (const at of [1, 30, 46, 60].map((back) => url.length - back)) {
@@ -82,7 +82,7 @@ describe("a link", () => {
 });
 
 describe("a link in a request", () => {
-  test("of another user is refused before the gateway gets it (cases 69, 120)", async () => {
+  test("is refused if it is of another user, before the gateway gets it (cases 69, 120)", async () => {
     const files = openFileStore();
     const { url } = await files.store(png, { user: "alice" });
     expect(await readCode(createVideo(files, url, "mallory"))).toEqual([400, "media_not_allowed"]);
@@ -113,7 +113,7 @@ describe("a link in a request", () => {
     expect(seen).toEqual(["alice"]);
   });
 
-  test("of its own user passes at the public address, whatever the rule of media says, and at no other (case 69)", async () => {
+  test("passes if it is of the same user and has the public address, whatever `mediaURLs` allows (case 69)", async () => {
     const files = openFileStore({
       options: { publicURL: "http://files.localhost:1/api/" },
       proxy: { mediaURLs: ({ host }) => host === "cdn.example" },
@@ -130,7 +130,7 @@ describe("a link in a request", () => {
     expect(files.sent).toHaveLength(2);
   });
 
-  test("that has expired is refused, and a text that names another user's link is sent (case 120)", async () => {
+  test("is refused once it has expired, but a text may contain another user's link (case 120)", async () => {
     const clock = useClock();
     const files = openFileStore({ options: { linkTtlMs: 1000 } });
     const { url } = await files.store(png, { user: "alice" });

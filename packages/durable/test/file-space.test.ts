@@ -110,7 +110,7 @@ describe("a process that ends", () => {
     expect(await second.list()).toEqual({ files: [] });
   });
 
-  test("in the middle of an upload leaves no parts in the bucket (case 154)", async () => {
+  test("leaves no parts of its unfinished upload in the bucket (case 154)", async () => {
     const clock = useClock();
     const { first, restart } = await openEnding();
     await first.begin(createFile(starts.mp4, 2 * PART));

@@ -90,7 +90,7 @@ describe("a file", () => {
     expect(keys()).toEqual([]);
   });
 
-  test("of an unknown type, of markup, or with another content type is refused (case 70)", async () => {
+  test("is refused if its type is unknown, markup, or not its content type (case 70)", async () => {
     const { upload, keys } = openFileStore();
     const types = ["<!doctype html><p>", "<svg xmlns=''>", "MZ\u0001\u0002"];
     for (const start of types)
@@ -102,7 +102,7 @@ describe("a file", () => {
     expect(keys()).toEqual([]);
   });
 
-  test("of text with HTML further down is given as text to save, and runs nothing (case 74)", async () => {
+  test("is served as a text download, even if HTML follows further down (case 74)", async () => {
     const { store, request } = openFileStore();
     const text = `${"a line of text\n".repeat(100)}<script>alert(1)</script>`;
     const { url } = await store(new Uint8Array(new TextEncoder().encode(text)));
@@ -265,7 +265,7 @@ describe("an upload in parts", () => {
     expect(Buffer.compare(await readBytes(await request(url)), whole)).toBe(0);
   });
 
-  test("that stands still ends, gives its space back, and says so in an event (cases 111, 124)", async () => {
+  test("ends when it stalls, frees its space, and reports an event (cases 111, 124)", async () => {
     const clock = useClock();
     const { begin, request, countUploads, jobEvents, store } = openFileStore({
       options: { maxFilesPerUser: 1 },

@@ -129,9 +129,9 @@ describe("a setup that can't work", () => {
     [{ bucket, secret, maxBytes: 0 }, "fileStore: maxBytes: give a whole number from 1 up"],
     [{ bucket, secret, maxBytes: 10 ** 12 }, "fileStore: maxBytes: give at most 83886080000"],
     [{ bucket, secret, publicURL: "app.example.com" }, "fileStore: publicURL: give the address"],
-    [{ bucket, secret, keepMs: 1 }, "keepMs: is no option of fileStore"],
+    [{ bucket, secret, keepMs: 1 }, "keepMs: is not an option of fileStore"],
     [{ bucket, secret, archive: "yes" }, "fileStore: archive: give true"],
-    [{ bucket, secret, archive: { keepMs: 1 } }, "keepMs: is no option of archive of fileStore"],
+    [{ bucket, secret, archive: { keepMs: 1 } }, "keepMs: is not an option of archive of fileStore"],
     [
       { bucket, secret, archive: { retentionMs: -1 } },
       "fileStore: archive: retentionMs: give a whole number",

@@ -34,9 +34,9 @@ test.each([
 
 test("an option that resumableStreams or idempotency does not have is refused", () => {
   expect(() => resumableStreams({ maxPerKey: 5 } as never)).toThrow(
-    "maxPerKey: is no option of resumableStreams",
+    "maxPerKey: is not an option of resumableStreams",
   );
-  expect(() => idempotency({ maxPerKey: 5 } as never)).toThrow("maxPerKey: is no option of idempotency");
+  expect(() => idempotency({ maxPerKey: 5 } as never)).toThrow("maxPerKey: is not an option of idempotency");
 });
 
 test("intervalMs of videoWatch has to be a whole number from 2,000 to 60,000", () => {

@@ -134,7 +134,7 @@ test.each([
     () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } })),
   ],
   ["fails at once", () => new Response('data: {"error":{"message":"no"}}\n\n', events)],
-])("what a stream reserved is given back if the gateway %s (case 49)", async (_, respond) => {
+])("the reservation of a stream is released if the gateway %s (case 49)", async (_, respond) => {
   silenceLog();
   const { gateway, purse, startStream, jobs } = openPaid();
   gateway.responds(respond);

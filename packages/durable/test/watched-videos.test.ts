@@ -686,7 +686,7 @@ test.each([
   [{ intervalMs: 100 }, "videoWatch: intervalMs: give a whole number from 2000 to 60000"],
   [{ retentionMs: 0 }, "videoWatch: retentionMs: give a whole number of milliseconds from 1 up"],
   [{ onEnd: {} }, "videoWatch: onEnd: give a list of functions, [webhook(…)]"],
-  [{ baseURL: "https://gateway.example" }, "baseURL: is no option of videoWatch"],
+  [{ baseURL: "https://gateway.example" }, "baseURL: is not an option of videoWatch"],
 ])("refuses the options %j", (options, message) => {
   expect(() => openWatchedProxy(options as never)).toThrow(message);
 });

@@ -512,7 +512,7 @@ describe("a replay", () => {
   ])("names a file %s, and where it is", (_, text, path) => {
     const folder = createFolder();
     writeFileSync(join(folder, "0001.json"), text);
-    expect(() => readRecordings(folder)).toThrow(/0001\.json is no recording/);
+    expect(() => readRecordings(folder)).toThrow(/0001\.json is not a recording/);
     expect(() => readRecordings(folder)).toThrow(path);
   });
 

@@ -250,7 +250,7 @@ describe("the rules of the models", () => {
 });
 
 test.each([{ stop: ["a", "b", "c", "d", "e"] }, { temperature: 1.5 }])(
-  "what is only assumed of a field is not refused: %o",
+  "a field that breaks only an assumption is accepted: %o",
   async (fields) => {
     const request = createRequest("hi", { model: "delta-5.3", ...fields });
     expect((await post(createFastEmulator(), request)).status).toBe(200);

@@ -110,7 +110,7 @@ describe("a script that is wrong", () => {
   test.each([
     [{ replies: [{ prompt: 3 }] }, "replies.0.prompt must be a string"],
     [{ replies: [{}, { contnet: "x" }] }, "replies.1.contnet is not a field of a reply; there are model,"],
-    [{ replies: [{ faults: ["slow", "dorp"] }] }, "replies.0.faults.1 is no fault: dorp; there are"],
+    [{ replies: [{ faults: ["slow", "dorp"] }] }, "replies.0.faults.1 is not a fault: dorp; there are"],
     [{ replies: [{ model: "gpt-4o" }] }, "replies.0.model must be one of"],
     [{ replies: [{ times: 0 }] }, "replies.0.times must be 1 or more"],
     [{ replies: [{ toolCalls: [{ args: {} }] }] }, "replies.0.toolCalls.0.args is not a field of a call"],

@@ -8,7 +8,7 @@ import { createClock, type Fetch, KEY, listNames, openDoctor } from "./support/d
 /* `sluice doctor` at a real Worker before the emulator. */
 
 // the proxy reports what doctor tries
-expectLog("this page may not call", "is no field of this model", "apiKey: is the secret set");
+expectLog("this page may not call", "is not a field of this model", "apiKey: is the secret set");
 
 const TOKEN = "token-canary-0123456789";
 const PAGE = "https://app.example.com";

@@ -264,7 +264,7 @@ describe("sluice doctor tells what an address is:", () => {
 
   test.each([
     ["nothing", refuse, `${ADDRESS} does not respond: nothing listens there.\n`],
-    ["a web page", async () => new Response("<!doctype html>"), `${ADDRESS} is no API`],
+    ["a web page", async () => new Response("<!doctype html>"), `${ADDRESS} is not an API`],
     ["another server", openAI, `${ADDRESS} is an OpenAI-style server without videos.`],
   ])("%s", async (_, fetch, head) => {
     const { code, out } = await openDoctor(fetch)(["--spend", "chat"]);

@@ -106,7 +106,7 @@ describe("An idempotency_key", () => {
   ];
 
   test.each(Object.entries(tools))(
-    "of a wrong type or form is refused, and %s sends nothing",
+    "is refused for a wrong type or format, and %s sends nothing",
     async (tool, input) => {
       const { call, emulator } = await connect();
       for (const idempotency_key of [...wrong, "k".repeat(256)]) {

@@ -246,7 +246,7 @@ describe("An error", () => {
   });
 
   test.each(["video_wait", "video_status"])(
-    "of %s for an id that the gateway does not know says so",
+    "says for %s that the gateway does not know the id",
     async (tool) => {
       const { call } = await connect({ client: { clock: shortWaits } });
       const result = await call(tool, { id: "nobody-knows" });

@@ -107,7 +107,7 @@ export type Priced =
 /**
  * Calculates the cost of one or more values. Lists unknown costs in `missing`: they never count as free.
  *
- * - messages of a chat: `messages` for the shown ones, `store.getThread()` for all paid ones
+ * - messages of a chat: `messages` for the shown messages, `store.getThread()` for all paid messages
  * - a {@link ChatResult}, an {@link ImageResult}, a {@link VideoTask}. Give `{ request, result }` for a video whose
  *   length the gateway does not report
  * - `{ request, usage }`, for a server that only knows the usage

@@ -73,7 +73,7 @@ export function createTally(table: RateTable): Tally {
     if (currency !== table.currency)
       throw new TypeError(`calculateCost: adds ${currency} to ${table.currency}; give costs of one currency`);
     const exact = readAmount(amount);
-    if (exact === undefined) throw new TypeError("calculateCost: an amount is no number from 0 up");
+    if (exact === undefined) throw new TypeError("calculateCost: an amount is not a number from 0 up");
     sum += exact;
     for (const { reason, model, count } of missing) miss(reason, model, count);
   }

@@ -59,7 +59,7 @@ export interface AttachmentState {
 
 /** Store of the attachments of one message. */
 export interface AttachmentStore extends Store<AttachmentState> {
-  /** Checks files and adds the accepted ones. The others become `problems`. */
+  /** Checks files, and adds the accepted files. Rejected files become `problems`. */
   readonly add: (files: Iterable<File>) => void;
   /** Removes an attachment by its id. */
   readonly remove: (id: string) => void;

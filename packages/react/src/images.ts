@@ -9,6 +9,7 @@ export const images = createSharedStores<ImageStoreOptions<string>, ImageStore<s
       client,
       read as () => ImageStoreOptions<string> & { checks: false },
     );
+    // the first call records the snapshot that a server has rendered
     getImageView(store);
     return store;
   },

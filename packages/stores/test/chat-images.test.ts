@@ -64,7 +64,7 @@ describe("images in a message", () => {
   test.each([
     ["a file", new Blob([PNG])],
     ["a URL", dataURL],
-  ])("with %s are not sent if the chat is stopped while they are read", async (_, image) => {
+  ])("are not sent if the chat is stopped while they are read, with %s", async (_, image) => {
     const { chat, requests } = createChat([streamText("Hm.")]);
     const turn = chat.send("What is it?", { images: [image] });
     expect(chat.getSnapshot().status).toBe("submitted");

@@ -163,7 +163,7 @@ describe("a chat in several tabs", () => {
         expect(chat.getSnapshot()).toMatchObject({ status: "ready", pendingActions: [] });
         expect(chat.getSnapshot().messages.at(-1)?.content).toBe("Yes");
         expect(chat.getSnapshot().messages[1]).toMatchObject({
-          toolCalls: [{ state: "cancelled", error: "the user went on without the call" }],
+          toolCalls: [{ state: "cancelled", error: "the user continued without the call" }],
         });
       }
     },

@@ -142,7 +142,7 @@ describe("a receipt", () => {
       () => Promise.reject(Object.assign(new TypeError("fetch failed"), { cause: { code: "ECONNREFUSED" } })),
       { billing: "none", outcome: "not-sent", statuses: [] },
     ],
-  ] as const)("of %s has the billing of its error", async (_, respond, expected) => {
+  ] as const)("has the billing of its error: %s", async (_, respond, expected) => {
     const { client, list } = openRecorded(respond);
     const error = await catchError(generateImages(client, reef, { retry: { limit: 0 } }));
     expect(await list()).toMatchObject([{ ...expected, error: { message: (error as Error).message } }]);

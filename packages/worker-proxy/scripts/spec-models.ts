@@ -31,29 +31,29 @@ type Shape = string | readonly [Shape] | { readonly [name: string]: Shape };
 const INPUTS = ["", [], {}, { content: [{ type: "image_url" }] }];
 
 /** Returns the schemas that a value may have, each of a type of its own. */
-function alternativesOf({ wrapped, assumed, getter, options, ...schema }: Schema): Schema[] {
+function listAlternatives({ wrapped, assumed, getter, options, ...schema }: Schema): Schema[] {
   if (schema.type === "never") return [];
   // where the shape is not known, the address may stand for the object that has it
-  if (assumed) return [assumed, assumed.entries?.["url"] ?? []].flat().flatMap(alternativesOf);
-  if (wrapped) return alternativesOf(wrapped);
+  if (assumed) return [assumed, assumed.entries?.["url"] ?? []].flat().flatMap(listAlternatives);
+  if (wrapped) return listAlternatives(wrapped);
   if (schema.type === "variant" || schema.type === "union" || (getter && options))
-    return (options ?? []).flatMap((option) => alternativesOf(option));
-  if (getter) return INPUTS.flatMap((input) => alternativesOf(getter(input)));
+    return (options ?? []).flatMap((option) => listAlternatives(option));
+  if (getter) return INPUTS.flatMap((input) => listAlternatives(getter(input)));
   return [schema];
 }
 
 /** Returns the shape of a field; undefined where it may have no value. */
-function shapeOf(schemasOfField: readonly Schema[]): Shape | undefined {
-  const all = schemasOfField.flatMap(alternativesOf);
+function readShape(schemasOfField: readonly Schema[]): Shape | undefined {
+  const all = schemasOfField.flatMap(listAlternatives);
   const items = all.flatMap(({ item }) => item ?? []);
   const plain = all.filter(({ item, entries }) => !item && !entries).map(findMark);
   const entries = new Map<string, Schema[]>();
   for (const { entries: own = {} } of all)
     for (const [name, field] of Object.entries(own)) entries.set(name, [...(entries.get(name) ?? []), field]);
-  const item = items.length > 0 ? shapeOf(items) : undefined;
+  const item = items.length > 0 ? readShape(items) : undefined;
   const mark = plain.toSorted((one, other) => MARKS.indexOf(one) - MARKS.indexOf(other)).at(-1);
   const fields = [...entries].flatMap(([name, own]) => {
-    const shape = shapeOf(own);
+    const shape = readShape(own);
     return shape === undefined ? [] : [[name, shape] as const];
   });
   const marked = mark === undefined ? {} : { "": mark };
@@ -95,7 +95,7 @@ function writeRules(
 ): string {
   const given = models.map((model) => schemas.requestSchemas[model.id as never] as unknown as Schema);
   // too many texts for a model are the gateway's to refuse
-  const fields = { ...(shapeOf(given) as object), ...(kind === "chat" && { stop: [""] }) };
+  const fields = { ...(readShape(given) as object), ...(kind === "chat" && { stop: [""] }) };
   const [{ maxTokens } = {}] = id ? models : [];
   const hasUserId = id !== "" && "user_id" in fields;
   return `${JSON.stringify(id)}:${JSON.stringify({ maxTokens, ...(hasUserId && { hasUserId }), fields })}`;

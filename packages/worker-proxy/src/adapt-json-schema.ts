@@ -25,7 +25,7 @@ export function adaptJSONSchema(): ProxyPlugin {
   });
 }
 
-/** Leaves any other `response_format` as it is: the check of fields refuses it. */
+/** Does not change any other `response_format`: the check of fields refuses it. */
 function adapt(body: Body, hasField: (path: string) => boolean): void {
   const { response_format: format, messages } = body as { response_format?: Body; messages?: unknown };
   const type = format?.["type"];

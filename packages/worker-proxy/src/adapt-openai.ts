@@ -3,7 +3,7 @@ import type { Body, RouteName } from "./api/routes.js";
 import { definePlugin } from "./define-plugin.js";
 import { Refusal, refuseAs } from "./refusals/refusal.js";
 
-/** Fields that OpenAI clients send to any gateway, and that change little where they are left out. */
+/** Fields that OpenAI clients send to any gateway. Omitting them changes little. */
 const dropped: Partial<Record<RouteName, string>> = {
   // the proxy alone sets `user_id`: a user could send the id of another one
   chat: `n user seed parallel_tool_calls store metadata service_tier logprobs top_logprobs logit_bias
@@ -69,7 +69,7 @@ function refuseField(body: Body, path: string, advice: string): void {
   let value: unknown = body;
   for (const name of path.split(".")) value = (value as Body | undefined)?.[name];
   if (value === undefined || value === null) return;
-  const text = `"{param}" is no field of this model; ${advice}`;
+  const text = `"{param}" is not a field of this model; ${advice}`;
   throw refuseAs([400, text, "field_not_allowed"], "field_not_allowed", { param: path });
 }
 

@@ -23,12 +23,12 @@ type Respond = (request: Request) => Response | Promise<Response>;
  * import { createServer } from "node:http";
  * import { createProxy } from "@sluice/worker-proxy";
  * import { toNodeHandler } from "@sluice/worker-proxy/node";
- * import { userOf } from "./sign-in.js"; // yours: who is asking, { id } or null
+ * import { findUser } from "./sign-in.js"; // yours: who is asking, { id } or null
  *
  * const proxy = createProxy({
  *   baseURL: "https://gateway.example.com",
  *   apiKey: () => process.env["GATEWAY_API_KEY"],
- *   authenticate: (request) => userOf(request),
+ *   authenticate: (request) => findUser(request),
  *   origins: ["https://app.example.com"],
  *   models: ["delta-5.3"],
  * });

@@ -16,7 +16,7 @@ import { Refusal } from "./refusals/refusal.js";
 import { type Incoming, isTraceparent, type Report } from "./refusals/report.js";
 import { findServer } from "./server.js";
 
-/** The plugins of a proxy, at the points of a request at which they act. */
+/** The plugins of a proxy, by the points of a request where they run. */
 export type PluginRun<Env> = ReturnType<typeof runPlugins<Env>>;
 
 /** A request with a user, before its body is read. */
@@ -181,9 +181,9 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
     // the id that the client gets: the gateway may have given one
     const headers = { ...admitted.headers, "x-request-id": report.known.requestId };
     const shown = marked ? { ...admitted, ...marked, headers } : admitted;
-    const told = plugins.map(async (plugin) => plugin.answered?.(shown, json));
+    const told = plugins.map(async (plugin) => plugin.responded?.(shown, json));
     for (const result of await Promise.allSettled(told))
-      if (result.status === "rejected") logFailure("plugins: answered", result.reason, admitted);
+      if (result.status === "rejected") logFailure("plugins: responded", result.reason, admitted);
   }
 }
 
@@ -223,7 +223,7 @@ function createQueryCheck(names: readonly string[]) {
   };
 }
 
-/** Runs code of a plugin that decides about a request. @throws {Refusal} the plugin's, or 503 where it fails */
+/** Runs code of a plugin that decides about a request. @throws {Refusal} the plugin's, or 503 if it fails */
 async function runHook<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();

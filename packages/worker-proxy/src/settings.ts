@@ -32,13 +32,13 @@ export type Settings<Env = never> = ReturnType<typeof checkOptions<Env>>;
 /** @throws {TypeError} when an option is missing or can't work; the message says what to give */
 export function checkOptions<Env>(given: ProxyOptions<Env>) {
   ensure(given, "give the options: { baseURL, apiKey, authenticate, origins, models }");
-  for (const name of Object.keys(given)) ensure(NAMES.test(name), `${name}: is no option of createProxy`);
+  for (const name of Object.keys(given)) ensure(NAMES.test(name), `${name}: is not an option of createProxy`);
   const { apiKey, authenticate, secret, gateway = {}, basePath = "", mediaURLs = "public" } = given;
   const { routes = [textChat], plugins = [], allowFields = [], rateLimit } = given;
   const isPublic = authenticate === "public";
   // TypeScript checks the rest
   ensure(isFunction(apiKey), "apiKey: give a function, (env) => env.GATEWAY_API_KEY");
-  const advice = 'authenticate: give a function that says who asks, or "public" if everybody may spend';
+  const advice = 'authenticate: give a function that returns the user, or "public" if everyone may spend';
   ensure(isPublic || isFunction(authenticate), advice);
   ensure(!secret || isFunction(secret), "secret: give a function");
   ensure(!rateLimit || isFunction(rateLimit), "rateLimit: give a function");
@@ -90,7 +90,7 @@ export function checkOptions<Env>(given: ProxyOptions<Env>) {
 /** @throws {TypeError} for an unknown name, and for a value that is not a number: every comparison with it is false */
 function checkNumbers<Numbers extends object>(subject: string, usual: Numbers, given: object = {}): Numbers {
   for (const [name, value] of Object.entries(given)) {
-    ensure(name in usual, `${subject}.${name}: is no option of createProxy`);
+    ensure(name in usual, `${subject}.${name}: is not an option of createProxy`);
     ensure(Number.isSafeInteger(value) && value > 0, `${subject}.${name}: give a whole number from 1 up`);
   }
   return { ...usual, ...given };
@@ -107,14 +107,17 @@ function checkModels(given: unknown, open: readonly OpenGroup[]): ListedModels {
     ? given.map((id) => [id, {}])
     : Object.entries((isObject(given) ? given : {}) as Readonly<Record<string, Caps>>);
   const ids = entries.map(([id]) => id);
-  checkTexts(ids, Boolean, 'models: give the ids that may be asked, ["delta-5.3"]', 1);
+  checkTexts(ids, Boolean, 'models: give the ids that may be used, ["delta-5.3"]', 1);
   for (const [id, caps] of entries)
     for (const [field, cap] of Object.entries(caps)) {
       // a cap on a field that is never found would never hold
       const groups = open.filter(({ name }) => belongsTo(id, name));
       const isField =
         groups.length === 0 || groups.some((group) => hasField(findRules(group.rules, id), field));
-      ensure(isField, `models: ${id}: ${field}: is no field of this model; correct it, or see allowFields`);
+      ensure(
+        isField,
+        `models: ${id}: ${field}: is not a field of this model; correct it, or see allowFields`,
+      );
       const isHeld = groups.every(
         (group) => group.applyCaps || (field === "max_tokens" && !Array.isArray(cap)),
       );

@@ -4,7 +4,7 @@ import { expectLog } from "./support/expected-log.js";
 import { createRequest, openProxy } from "./support/in-process.js";
 import { SECRET, signed } from "./support/sign.js";
 
-expectLog("is no field of this model", "there is nothing at this path");
+expectLog("is not a field of this model", "there is nothing at this path");
 
 const path = "/gamma/asset/GetAsset";
 const own = signed("a-1", "asset");

@@ -51,7 +51,7 @@ test("a connection that fails in workerd is charged: the gateway may have done t
   await proxy.close();
 });
 
-describe("what was reserved is released (case 49)", () => {
+describe("a reservation is released (case 49)", () => {
   let proxy: Proxy;
   beforeAll(async () => {
     proxy = await startAttacked({
@@ -71,7 +71,7 @@ describe("what was reserved is released (case 49)", () => {
       (status) =>
         [`a ${status}`, says(createResponse(status, "application/json", error))] as [string, RawResponse],
     ),
-  ])("where the gateway responds with %s", async (what, respond) => {
+  ])("if the gateway responds with %s", async (what, respond) => {
     proxy.upstream.respondWith(respond);
     const user = what.replaceAll(" ", "-");
     for (let nth = 0; nth < 3; nth += 1)
@@ -83,7 +83,7 @@ describe("what was reserved is released (case 49)", () => {
   test.each([
     ["an event", `event: error\ndata: ${error}\n\n`],
     ["data", `data: ${error}\n\n`],
-  ])("where the first of a stream is an error, told as %s", async (what, event) => {
+  ])("if the first event of a stream is an error, as %s", async (what, event) => {
     proxy.upstream.respondWith(streamed(event));
     const user = what.replaceAll(" ", "-");
     for (let nth = 0; nth < 3; nth += 1) await proxy.call(user, stream);
@@ -98,7 +98,7 @@ describe("what was reserved is released (case 49)", () => {
     expect(await proxy.spent("early")).toBe(0);
   });
 
-  test("where the proxy itself refuses, nothing is reserved (case 50)", async () => {
+  test("if the proxy itself refuses the request (case 50)", async () => {
     for (const [path, body] of requests) {
       expect((await proxy.call("refused", { ...body, model: "dear" }, { path })).status).toBe(403);
       expect((await proxy.call("refused", { ...body, fallbacks: ["dear"] }, { path })).status).toBe(400);
@@ -109,7 +109,7 @@ describe("what was reserved is released (case 49)", () => {
   });
 });
 
-describe("what may have been worked for", () => {
+describe("a response that may have cost tokens", () => {
   let proxy: Proxy;
   beforeAll(async () => {
     proxy = await startAttacked({ options: { routes, models }, plan: { budget: { user: 1_000_000 } } });
@@ -131,7 +131,7 @@ describe("what may have been worked for", () => {
     ["a total in JSON", says(json('{"id":"1","usage":{"total_tokens":8}}')), 8],
     ["a cut behind an event", streamed(createPiece("a")), 1000],
     ["its own timeout", says(createResponse(504, "text/html", "")), 1000],
-  ])("and tells %s is charged so (case 62)", async (what, respond, charge) => {
+  ])("is charged for %s (case 62)", async (what, respond, charge) => {
     proxy.upstream.respondWith(respond);
     const user = what.replaceAll(" ", "-");
     await proxy.call(user, what.includes("JSON") ? chat : stream);

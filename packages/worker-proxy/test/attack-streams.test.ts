@@ -47,13 +47,13 @@ describe.each(streamPlans)("a stream %s", (_, plan) => {
   test.each([
     ["after an event", createPiece("one")],
     ["in an event", `${createPiece("one")}data: {"choices":[{"del`],
-  ])("that is cut %s ends in an error event (case 40)", async (_where, text) => {
+  ])("ends in an error event if it is cut %s (case 40)", async (_where, text) => {
     const response = await cutAfter("one", [text]);
     expect(response).toMatch(CUT);
     expect(response).not.toContain("[DONE]");
   });
 
-  test("that is cut before the first event ends in an error event (case 40)", async () => {
+  test("ends in an error event if it is cut before the first event (case 40)", async () => {
     let cut = () => {};
     proxy.upstream.respondWith((socket) => {
       socket.write(chunkedHead);
@@ -80,7 +80,7 @@ describe.each(streamPlans)("a stream %s", (_, plan) => {
     expect(await cutAfter("last", events)).toMatch(CUT);
   });
 
-  test("whose lines end in CR alone is not held back (case 64)", async () => {
+  test("is passed on at once if its lines end in CR alone (case 64)", async () => {
     let goOn = () => {};
     proxy.upstream.respondWith((socket) => {
       socket.write(
@@ -96,7 +96,7 @@ describe.each(streamPlans)("a stream %s", (_, plan) => {
     expect(text).not.toContain("event: error");
   });
 
-  test("that is sent byte by byte arrives whole (case 43)", async () => {
+  test("arrives whole if it is sent byte by byte (case 43)", async () => {
     const bytes = Buffer.from(createPiece("é🚀") + stopped() + done);
     proxy.upstream.respondWith((socket) => {
       socket.setNoDelay(true).write(streamHead);
@@ -115,7 +115,7 @@ describe.each(streamPlans)("a stream %s", (_, plan) => {
     ["a page that is called JSON", createResponse(200, "application/json", "<h1>hi</h1>")],
     ["no HTTP", "+OK POP3 ready\r\n"],
     ["nothing", ""],
-  ])("that is in truth %s is a 502 (case 61)", async (_what, response) => {
+  ])("becomes a 502 if the gateway sends %s instead (case 61)", async (_what, response) => {
     proxy.upstream.respondWith(says(response));
     expect((await proxy.call("ada", stream)).status).toBe(502);
   });
@@ -151,21 +151,21 @@ describe.each(read)("a stream %s", (_, plan) => {
     ["with an empty finish reason", [createPiece("one").replace("null", '""')]],
     ["with one of two choices finished", [createPiece("one"), createPiece("other", 1), stopped(0)]],
     ["within the last line", [createPiece("one"), 'data: {"choices":[],"usage":{"total_to']],
-  ])("whose connection ends %s behind it is no whole one (case 60)", async (_what, events) => {
+  ])("is incomplete if its connection ends %s (case 60)", async (_what, events) => {
     proxy.upstream.respondWith(streamed(...events));
     const { text } = await proxy.call("ada", stream);
     expect(text).toMatch(CUT);
     expect(text).not.toContain("[DONE]");
   });
 
-  test("of which a line breaks off behind the end does not pass that line on (case 60)", async () => {
+  test("drops a broken line after its end (case 60)", async () => {
     proxy.upstream.respondWith(
       streamed(createPiece("one"), stopped(), 'data: {"choices":[],"usage":{"total_to'),
     );
     expect((await proxy.call("ada", stream)).text).not.toContain("total_to");
   });
 
-  test("of which only heartbeats come ends in an error event (case 67)", async () => {
+  test("ends in an error event if only heartbeats come (case 67)", async () => {
     impatient.upstream.respondWith((socket, { closed }) => {
       socket.write(streamHead + createPiece("one"));
       const alive = setInterval(() => socket.write(": alive\n\n"), 50);
@@ -176,7 +176,7 @@ describe.each(read)("a stream %s", (_, plan) => {
     await impatient.upstream.requests[0]?.closed;
   });
 
-  test("of which only empty chunks come ends in an error event (case 67)", async () => {
+  test("ends in an error event if only empty chunks come (case 67)", async () => {
     impatient.upstream.respondWith((socket, { closed }) => {
       socket.write(streamHead + createPiece("one"));
       const alive = setInterval(() => socket.write(createPiece("")), 50);
@@ -188,7 +188,7 @@ describe.each(read)("a stream %s", (_, plan) => {
   });
 });
 
-describe("a response that is no stream", () => {
+describe("a response without a stream", () => {
   let proxy: Proxy;
   beforeAll(async () => {
     proxy = await startAttacked({
@@ -212,10 +212,10 @@ describe("a response that is no stream", () => {
     ["is longer than its length says", json(whole).replace(/Length: \d+/, "Length: 20")],
     ["is a page", closing("<!doctype html><h1>Bad gateway</h1>")],
     ["is empty", closing("")],
-    ["says it is gzip and is none", closing(whole, "Content-Encoding: gzip\r\n")],
+    ["claims to be gzip but is not", closing(whole, "Content-Encoding: gzip\r\n")],
     ["is followed by a second response", closing(`${whole}{"id":"2"}`)],
   ];
-  test.each(wrong)("and %s is a 502 (case 61)", async (_, response) => {
+  test.each(wrong)("becomes a 502 if it %s (case 61)", async (_, response) => {
     proxy.upstream.respondWith(says(response));
     for (const [path, body] of [
       [CHATS, chat],
@@ -225,7 +225,7 @@ describe("a response that is no stream", () => {
       expect([path, (await proxy.call("ada", body, { path })).status]).toEqual([path, 502]);
   });
 
-  test("and is whole with blanks around it passes (case 61)", async () => {
+  test("passes with whitespace around its JSON (case 61)", async () => {
     proxy.upstream.respondWith(says(json(` \r\n${whole}\n`)));
     expect((await proxy.call("ada", chat)).status).toBe(200);
   });

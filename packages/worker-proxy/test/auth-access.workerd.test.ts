@@ -70,12 +70,12 @@ test("a service token is refused unless it is listed, and its id can't be a pers
   expect(await visit({ [HEADER]: await token() })).toEqual([200, "user-1"]);
 });
 
-test("without the team's keys every token is refused (case 33)", async () => {
+test("every token is refused without the team's keys (case 33)", async () => {
   const log = listenToLog();
   const fetch = async () => Response.redirect("https://evil.example/certs", 302);
   const { visit } = openSite(cloudflareAccess({ teamDomain: TEAM, audience: TAG, fetch }));
   expect(await visit({ [HEADER]: await token() })).toEqual(unknowable);
   expect(log).toEqual([
-    expect.stringContaining("authenticate failed: jwks: the keys were answered with 302"),
+    expect.stringContaining("authenticate failed: jwks: the request for the keys failed with status 302"),
   ]);
 });

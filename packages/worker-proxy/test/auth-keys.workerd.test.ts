@@ -136,7 +136,7 @@ describe("the issuer's keys", () => {
     expect(issuer.keyRequests.map(({ url }) => url)).toEqual(["https://a.example/", "https://b.example/"]);
     const refused = {
       message: expect.stringContaining("try again"),
-      details: { problem: "jwks: is no URL" },
+      details: { problem: "jwks: is not a URL" },
     };
     await expect(authenticate(request, { at: "" })).rejects.toMatchObject(refused);
   });
@@ -147,9 +147,9 @@ describe("every token is refused, and the log has the cause, when the keys' addr
     ["can't be reached", () => Promise.reject(new TypeError("fetch failed")), /could not be fetched/],
     ["fails", () => new Response("", { status: 500 }), /500/],
     ["redirects", () => Response.redirect("https://evil.example/jwks", 302), /302/],
-    ["gives a page", () => new Response("<!doctype html>"), /no JSON Web Key Set/],
-    ["gives other JSON", () => Response.json({ keys: 7 }), /no JSON Web Key Set/],
-    ["gives too much", () => Response.json({ keys: [], more: "x".repeat(300_000) }), /no JSON Web Key Set/],
+    ["gives a page", () => new Response("<!doctype html>"), /not a JSON Web Key Set/],
+    ["gives other JSON", () => Response.json({ keys: 7 }), /not a JSON Web Key Set/],
+    ["gives too much", () => Response.json({ keys: [], more: "x".repeat(300_000) }), /not a JSON Web Key Set/],
   ])("%s", async (_, respond, problem) => {
     issuer.respondWith(respond);
     const token = await issuer.token();
@@ -193,7 +193,7 @@ describe("every token is refused, and the log has the cause, when the keys' addr
   });
 });
 
-test("while the address fails, known keys last their ten minutes, and an unknown one is no 401 (case 33)", async () => {
+test("known keys work for ten minutes while their address fails, and an unknown key is not a 401 (case 33)", async () => {
   const known = await issuer.token();
   expect(await site.bearer(known)).toEqual(welcome);
   issuer.respondWith(() => new Response("", { status: 503 }));

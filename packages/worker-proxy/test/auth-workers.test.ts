@@ -10,13 +10,13 @@ afterEach(() => proxy.close());
 const times = (count: number) => Array.from({ length: count });
 const countKeyRequests = () => proxy.paths().filter((path) => path === "/jwks").length;
 
-test("in workerd, requests at the same time share one fetch of the keys (case 32)", async () => {
+test("simultaneous requests in workerd share one fetch of the keys (case 32)", async () => {
   expect(await Promise.all(times(20).map(() => proxy.sendAndReadStatus()))).toEqual(times(20).fill(200));
   expect(await proxy.sendAndReadStatus()).toBe(200);
   expect(countKeyRequests()).toBe(1);
 });
 
-test("in workerd, a redirect to other keys is not followed (case 33)", async () => {
+test("a redirect to other keys is not followed in workerd (case 33)", async () => {
   proxy.respondWithKeys((response, { url }) =>
     url === "/jwks"
       ? says(302, { location: "/elsewhere" })(response, {} as never)

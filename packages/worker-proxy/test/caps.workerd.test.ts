@@ -5,7 +5,7 @@ import { SECRET } from "./support/sign.js";
 
 type Caps = Readonly<Record<string, number | readonly (string | boolean)[]>>;
 
-expectLog("is no field of this model");
+expectLog("is not a field of this model");
 
 type Body = Record<string, unknown>;
 const paths: Record<string, string> = {
@@ -78,7 +78,7 @@ describe("within the caps a request passes as it is (case 28)", () => {
   });
 });
 
-describe("what is beyond a cap is refused, and names the field (case 28)", () => {
+describe("a value beyond a cap is refused, and the error names the field (case 28)", () => {
   test.each([
     [numbers, '"duration":11', "duration"],
     [numbers, '"duration":-1', "duration"],

@@ -35,7 +35,7 @@ test.each<[name: string, status: number, code: string, options: Partial<ProxyOpt
   ["models", 500, "misconfigured", { models: rejected }],
   ["the connection to the gateway broke off", 502, "upstream_cut", { fetch: rejected }],
 ])(
-  "what `%s` throws is in the log once, and not in the response (%i %s) (case 59)",
+  "an error of `%s` is in the log once, and not in the response (%i %s) (case 59)",
   async (name, status, code, options) => {
     const { call, events } = openProxy({ routes: ["chat"], ...options });
     const image = { type: "image_url", image_url: { url: "https://cdn.example/a.png" } };
@@ -129,7 +129,7 @@ test("a missing RATE_LIMITER names itself (case 59)", async () => {
   expect(lines()).toEqual([expect.stringMatching(/rateLimit failed: rateLimit: its binding is missing$/)]);
 });
 
-test("what a caller does wrong is not in the log (case 59)", async () => {
+test("a caller's mistake is not in the log (case 59)", async () => {
   const { call } = openProxy();
   await call(createRequest({ headers: { authorization: "none" } }));
   await call(createRequest({ body: "{" }));

@@ -4,7 +4,7 @@ import { expectLog } from "./support/expected-log.js";
 import { createRequest, openProxy } from "./support/in-process.js";
 import { SECRET } from "./support/sign.js";
 
-expectLog("is no field of this model", "no group of assets may be used");
+expectLog("is not a field of this model", "no group of assets may be used");
 
 type Options = Parameters<typeof openProxy>[0];
 type Body = Record<string, unknown>;
@@ -179,7 +179,7 @@ describe("allowFields", () => {
   });
 
   test.each([[["a b"]], [["a."]], [[""]], [[5]], ["n"], [{ "delta-5.3": "n" }]])(
-    "of %j is refused when the proxy is made",
+    "refuses %j when the proxy is created",
     (allowFields) => {
       expect(() => openProxy({ allowFields: allowFields as never })).toThrow(/^allowFields: /);
     },

@@ -80,7 +80,7 @@ test("two Authorization headers get 401 (case 14)", async () => {
   expect(proxy.upstream.requests).toEqual([]);
 });
 
-test("of the gateway's headers only the listed ones are passed on, and the response is not cached (cases 16 and 45)", async () => {
+test("only the listed headers of the gateway are passed on, and the response is not cached (cases 16 and 45)", async () => {
   proxy.upstream.respondWith(
     says(
       200,

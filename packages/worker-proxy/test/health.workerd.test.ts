@@ -68,7 +68,10 @@ const unset: readonly [line: string, options: Partial<ProxyOptions<Env>>][] = [
     { authenticate: jwt<Env>({ ...token, secret: (env) => read(env, "JWT_SECRET") }) },
   ],
   ["jwt: secret: is shorter than 32 bytes", { authenticate: jwt<Env>({ ...token, secret: () => "short" }) }],
-  ["jwks: is no URL", { authenticate: jwt<Env>({ ...token, jwks: (env) => read(env, "JWKS") as string }) }],
+  [
+    "jwks: is not a URL",
+    { authenticate: jwt<Env>({ ...token, jwks: (env) => read(env, "JWKS") as string }) },
+  ],
   ["rateLimit: its binding is missing", { rateLimit: workersRateLimit(binding("RATE_LIMITER")) }],
   [
     "rateLimit: polls: its binding is missing",
@@ -116,7 +119,7 @@ const hosts: readonly [what: string, hosts: unknown, status: number][] = [
   ],
 ];
 test.each(hosts)(
-  "of the archive's hosts, %s: it is told by name, or taken (case 59)",
+  "a host of the archive is accepted or named in the log: %s (case 59)",
   async (_, list, status) => {
     const { call } = open({
       host: cloudflareHost(() => namespace),
@@ -137,7 +140,7 @@ test.each(hosts)(
   },
 );
 
-test("of several missing settings the log names each (case 59)", async () => {
+test("the log names each missing setting (case 59)", async () => {
   const { call } = open({
     apiKey: (env) => read(env, "GATEWAY_API_KEY"),
     secret: (env) => read(env, "PROXY_SECRET"),

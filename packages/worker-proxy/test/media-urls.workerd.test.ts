@@ -3,7 +3,7 @@ import { expectLog } from "./support/expected-log.js";
 import { createRequest, openProxy } from "./support/in-process.js";
 import { SECRET } from "./support/sign.js";
 
-expectLog("is no field of this model", "503 media_unavailable");
+expectLog("is not a field of this model", "503 media_unavailable");
 
 type Options = Parameters<typeof openProxy>[0];
 const models = {
@@ -32,7 +32,7 @@ const video = (media: unknown, options?: Options) =>
 const frame = (url: unknown, options?: Options) => video([{ type: "first_frame", url }], options);
 const refused = [400, "media_not_allowed", "input.media.url"];
 
-describe("the gateway is not sent to (case 30)", () => {
+describe("the gateway gets no forbidden address (case 30)", () => {
   test.each([
     ["an address of a private network", "https://10.0.0.1/a.png"],
     ["this machine", "https://127.0.0.1/a.png"],
@@ -122,7 +122,7 @@ describe("the gateway is not sent to (case 30)", () => {
     "R0lGODlhAQABAAAAACw=",
     "UklGRiQAAABXRUJQVlA4",
     "Qk02AAAAAAAAADYA",
-  ])("but may be to %s", async (url) => {
+  ])("but it gets %s", async (url) => {
     expect(await frame(url)).toBe(true);
   });
 
@@ -139,7 +139,7 @@ describe("the gateway is not sent to (case 30)", () => {
     ["an image", "gamma-video-2.0", "content.image_url.url", { content: [{ image_url: { url: bad } }] }],
     ["a video", "gamma-video-2.0", "content.video_url.url", { content: [{ video_url: { url: bad } }] }],
     ["a sound", "gamma-video-2.0", "content.audio_url.url", { content: [{ audio_url: { url: bad } }] }],
-  ])("by %s", async (_, model, param, fields) => {
+  ])("for %s", async (_, model, param, fields) => {
     const response = await passes("/v1/video/generations", { model, ...fields });
     expect(response).toEqual([400, "media_not_allowed", param]);
   });
@@ -157,7 +157,7 @@ describe("the gateway is not sent to (case 30)", () => {
     ["an address to call back", "beta3.0-video", "callback_url", { callback_url: bad }],
     ["several images", "beta3.0-video", "images", { images: [bad] }],
     ["a long s", "beta3.0-video", "input.media.u\u017fl", { input: { media: [{ "u\u017fl": "a" }] } }],
-  ])("by %s, which no field is for", async (_, model, param, fields) => {
+  ])("for %s, in any field", async (_, model, param, fields) => {
     const [status, code, named] = [await passes("/v1/video/generations", { model, ...fields })].flat();
     expect([status, named]).toEqual([400, param]);
     expect(code).toMatch(/^(field_not_allowed|invalid_request)$/);
@@ -179,7 +179,7 @@ describe("the gateway is not sent to (case 30)", () => {
     ["data without Base64", "data:image/png,AAAA"],
     ["data of no type", "data:;base64,AAAA"],
     ["a type behind another", "data:text/html;image/png;base64,AAAA"],
-  ])("by what is no Base64 of an image: %s (case 65)", async (_, url) => {
+  ])("for anything but Base64 of an image: %s (case 65)", async (_, url) => {
     expect(await frame(url)).toEqual(refused);
   });
 
@@ -286,7 +286,7 @@ test("a function that throws lets nothing through", async () => {
   ]);
 });
 
-test("a function that decides later lets nothing through", async () => {
+test("an async `mediaURLs` function allows no address", async () => {
   const media = (async () => true) as never;
   expect(await frame("https://cdn.example/a.png", { mediaURLs: media })).toEqual(refused);
 });

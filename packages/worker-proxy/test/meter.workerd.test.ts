@@ -154,7 +154,7 @@ test("a client that leaves behind the finish and the usage of a stream pays that
   expect(await told()).toEqual([reserved, ["settle", usage]]);
 });
 
-describe("all that was set aside is spent", () => {
+describe("the whole reservation is spent", () => {
   const text = (content: string) => `data: {"choices":[{"index":0,"delta":{"content":"${content}"}}]}\n\n`;
   const all = [reserved, ["settle", undefined]];
 
@@ -215,7 +215,7 @@ describe("all that was set aside is spent", () => {
   });
 
   test.each(["cancels", "hangs up", "hangs up while it waits for more"])(
-    "when the client %s in mid-stream, and it is told once",
+    "when the client %s in mid-stream, and is reported once",
     async (leaving) => {
       const { send, told, events } = openMetered(
         silent(createPiece(`data: ${JSON.stringify({ usage })}\n\n`)),
@@ -244,7 +244,7 @@ describe("all that was set aside is spent", () => {
 });
 
 test.each([300, 307, 400, 401, 402, 403, 404, 422, 429, 500, 503, 521, 522, 523, 530])(
-  "when the gateway, or Cloudflare in its place, refuses with %i nothing is spent (case 49)",
+  "nothing is spent when the gateway, or Cloudflare in front of it, refuses with %i (case 49)",
   async (status) => {
     const { call, told } = openMetered(() => Response.json({ error: {}, usage }, { status }));
     await call();

@@ -34,13 +34,13 @@ test("A stream passes in Node, with the key and without its client's headers", a
   expect(upstream.requests[0]?.rawHeaders).toContain(`Bearer ${KEY}`);
 });
 
-test("in Node a redirect is not followed (case 38)", async () => {
+test("the gateway's redirect is not followed in Node (case 38)", async () => {
   upstream.respondWith(says(307, { location: "/v1/models" }));
   expect((await call({ model: "delta-5.3" })).error?.["code"]).toBe("upstream_redirect");
   expect(upstream.requests).toHaveLength(1);
 });
 
-test("in Node a cut stream gets an error event (case 40)", async () => {
+test("a cut stream ends in an error event in Node (case 40)", async () => {
   upstream.respondWith((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(chunk("a"), () => response.destroy());

@@ -153,7 +153,7 @@ describe("a plugin that checks requests", () => {
   test("sees the JSON of images, and may name addresses of its own files", async () => {
     const seen: unknown[] = [];
     const plugin = {
-      answered: async ({ route }: AdmittedRequest<Env>, json: unknown) => void seen.push([route, json]),
+      responded: async ({ route }: AdmittedRequest<Env>, json: unknown) => void seen.push([route, json]),
       allowsMediaURL: ({ host }: URL) => host === "files.localhost:1",
     };
     const image = "http://files.localhost:1/a.png";

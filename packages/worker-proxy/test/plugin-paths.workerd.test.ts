@@ -88,7 +88,7 @@ describe("a path of a plugin", () => {
     expect(JSON.parse(text)).toEqual({ data: { task_id: signed("t-1") } });
   });
 
-  test("that names a task is not found for another user (case 34)", async () => {
+  test("is 404 for the task of another user (case 34)", async () => {
     const { watch, served } = openPlugin();
     const foreign = await watch(signed("t-1", "task", "user-2"));
     const unknown = await watch("t-1");
@@ -203,7 +203,7 @@ describe("a path of a plugin", () => {
     ],
     ["quotes the key", () => Response.json({ key: KEY }), 502, "upstream_type"],
   ] as [string, () => Response, number, string][])(
-    "that %s gets the response that the gateway's would get",
+    "gets the response of a gateway's path if it %s",
     async (_, respond, status, code) => {
       const { resume } = openPlugin(respond);
       const refused = await resume("s-1");
@@ -283,7 +283,7 @@ test("Refusals and /health name the features, too, because a lost response says 
   ]);
 });
 
-describe("another way to the gateway", () => {
+describe("a replaced connection to the gateway", () => {
   test("takes over what it wants, and leaves the rest", async () => {
     const taken: AdmittedRequest<Env>[] = [];
     const send = (admitted: AdmittedRequest<Env>) => {
@@ -327,7 +327,7 @@ describe("another way to the gateway", () => {
     expect(order).toEqual(["a", "b"]);
   });
 
-  test("that fails is 503 (case 59)", async () => {
+  test("is 503 if it fails (case 59)", async () => {
     const { call } = openPlugin(undefined, {}, { send: () => Promise.reject(new Error("at 10.0.0.1")) });
     const { status, text } = await call(createRequest());
     expect([status, text.includes("10.0.0.1")]).toEqual([503, false]);

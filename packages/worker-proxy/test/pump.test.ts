@@ -52,7 +52,7 @@ test.each([
   expect(await proxy.events(1)).toMatchObject([{ status: 200, code: "upstream_cut", outcome: "truncated" }]);
 });
 
-test("so does a stream that is shorter than its content-length (case 40)", async () => {
+test("a stream that is shorter than its content-length ends in an error event (case 40)", async () => {
   proxy.upstream.respondWith((response) => {
     response.writeHead(200, { ...events, "content-length": String(many.length + 100) });
     response.write(many, () => response.socket?.end());

@@ -100,7 +100,7 @@ test("a request without a user or a path is not counted (case 35)", async () => 
   expect(counts.size).toBe(0);
 });
 
-describe("a limiter of one's own", () => {
+describe("a custom rate limiter", () => {
   test("gets the user and the route, and returns milliseconds to wait", async () => {
     const told: RateLimited[] = [];
     const rateLimit = (limited: RateLimited, { KEY }: Env) => {
@@ -136,7 +136,7 @@ describe("a limiter of one's own", () => {
     ],
     ["rejects", () => Promise.reject(new Error("at 10.0.0.1: refused"))],
   ] as [string, () => never][])(
-    "that %s lets nobody through: 503, without its words (case 33)",
+    "refuses all with 503 if it %s, and its error stays in the log (case 33)",
     async (_, rateLimit) => {
       const { call, reached, events } = openProxy({ rateLimit });
       const { status, error, text } = await call(createRequest());
@@ -146,7 +146,7 @@ describe("a limiter of one's own", () => {
   );
 });
 
-test("of 50 requests at once with a budget for one, one reaches the gateway (case 35)", async () => {
+test("only one of 50 requests at once reaches the gateway with a budget for one (case 35)", async () => {
   let left = 1;
   const { call, reached } = openProxy({
     plugins: [

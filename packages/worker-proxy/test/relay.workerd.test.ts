@@ -178,7 +178,7 @@ test("a client that left before it was forwarded costs nothing", async () => {
 });
 
 test.each(both)(
-  "with totalMs, a response that goes on too long and is %s ends in an error event",
+  "a response that takes longer than totalMs and is %s ends in an error event",
   async (_, options) => {
     stopTime();
     const { respond } = endless();
@@ -312,7 +312,7 @@ describe("the truth of endings", () => {
     expect(await ends(text)).toEqual({ passed: text, isCut: true });
   });
 
-  test("with `n` of two, a choice that never came is missing (case 60)", async () => {
+  test("a response with `n: 2` and one choice is incomplete (case 60)", async () => {
     expect((await ends(delta("a", 0, "stop"), { ...streamed, n: 2 })).isCut).toBe(true);
   });
 
@@ -331,7 +331,7 @@ describe("the truth of endings", () => {
     expect(told).toMatchObject([{ status: 200, outcome: "complete" }]);
   });
 
-  test("behind [DONE] nothing is waited for", async () => {
+  test("a stream ends at [DONE] without waiting for more", async () => {
     const text = `${delta("a")}data: [DONE]\n\n`;
     const { call } = openProxy(read, () => new Response(open(text), { headers: events }));
     expect((await call(createRequest({ body: streamed }))).text).toBe(text);

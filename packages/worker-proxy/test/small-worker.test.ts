@@ -6,7 +6,7 @@ test("a Worker without plugins contains none of the code that runs them", async 
     bundle("../bench/smallest-worker.ts"),
     bundle("worker-proxy/test/fixture/allow-list.ts"),
   ]);
-  for (const text of ["plugins failed", "two of them reserve", "plugins: answered"]) {
+  for (const text of ["plugins failed", "two of them reserve", "plugins: responded"]) {
     expect(whole).toContain(text);
     expect(small).not.toContain(text);
   }

@@ -96,7 +96,7 @@ describe("an id of a task", () => {
     expect(reached).toHaveLength(1);
   });
 
-  test("of another user gets the response of one that does not exist, byte for byte (case 34)", async () => {
+  test("is refused with the bytes of an unknown id if it is of another user (case 34)", async () => {
     const { poll, reached } = openTenants();
     const foreign = await poll(signed("t-1"), "user-2");
     const none = await poll(unknown, "user-2");

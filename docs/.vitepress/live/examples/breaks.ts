@@ -1,7 +1,7 @@
 import { createClient, streamResumption } from "@sluice/core";
 import { createChatStore } from "@sluice/stores";
 
-interface Place {
+interface RunOptions {
   readonly baseURL: string;
   readonly apiKey?: string;
   readonly signal?: AbortSignal;
@@ -9,9 +9,9 @@ interface Place {
   readonly write: (text: string) => void;
 }
 
-export async function run({ write, choice, signal, ...place }: Place) {
+export async function run({ write, choice, signal, ...clientOptions }: RunOptions) {
   const client = createClient({
-    ...place,
+    ...clientOptions,
     timeout: { chunkMs: 3000 },
     resume: streamResumption(),
     onEvent(event) {
@@ -27,7 +27,7 @@ export async function run({ write, choice, signal, ...place }: Place) {
   if (error) write(`\n${error.name}: ${error.message}`);
 }
 
-// in a file of its own: `node breaks.ts "[[drop]]"`
+// run as a script: `node breaks.ts "[[drop]]"`
 if (import.meta.main) {
   const { GATEWAY_URL: baseURL = "http://127.0.0.1:8788", GATEWAY_API_KEY: apiKey = "sk-test" } = process.env;
   const [, , choice = "[[429:2]]"] = process.argv;

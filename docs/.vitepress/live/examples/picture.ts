@@ -1,15 +1,15 @@
 import { createClient, generateImages } from "@sluice/core";
 
-interface Place {
+interface RunOptions {
   readonly baseURL: string;
   readonly apiKey?: string;
   readonly signal?: AbortSignal;
   readonly write: (text: string) => void;
-  readonly show: (picture: { type: "image"; url: string; alt: string }) => void;
+  readonly show: (image: { type: "image"; url: string; alt: string }) => void;
 }
 
-export async function run({ write, show, signal, ...place }: Place) {
-  const client = createClient(place);
+export async function run({ write, show, signal, ...clientOptions }: RunOptions) {
+  const client = createClient(clientOptions);
   const prompt = "A lake in the mountains at sunrise, in autumn";
   const request = { model: "gamma-image-4-0-250828", prompt, size: "2048x2048" } as const;
   const { images, usage } = await generateImages(client, request, { signal });
@@ -17,7 +17,7 @@ export async function run({ write, show, signal, ...place }: Place) {
   write(`${usage?.generated_images} image, ${images[0]?.size}`);
 }
 
-// in a file of its own
+// run as a script
 if (import.meta.main) {
   const { GATEWAY_URL: baseURL = "http://127.0.0.1:8788", GATEWAY_API_KEY: apiKey = "sk-test" } = process.env;
   const write = (text: string) => process.stdout.write(text);

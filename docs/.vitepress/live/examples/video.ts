@@ -1,16 +1,16 @@
 import { createClient } from "@sluice/core";
 import { createVideoTaskList, createVideoTaskStore, listVideoTasks, webStorage } from "@sluice/stores";
 
-interface Place {
+interface RunOptions {
   readonly baseURL: string;
   readonly apiKey?: string;
   readonly signal?: AbortSignal;
   readonly write: (text: string) => void;
-  readonly show: (film: { type: "video"; url: string; alt: string }) => void;
+  readonly show: (video: { type: "video"; url: string; alt: string }) => void;
 }
 
-export async function run({ write, show, signal, ...place }: Place) {
-  const client = createClient(place);
+export async function run({ write, show, signal, ...clientOptions }: RunOptions) {
+  const client = createClient(clientOptions);
   const options = { storage: webStorage(() => sessionStorage), intervalMs: 1000 };
   const video = createVideoTaskStore(client, options);
   const ended = new Promise<void>((resolve) => {
@@ -18,7 +18,7 @@ export async function run({ write, show, signal, ...place }: Place) {
     let shown = "";
     const unsubscribe = video.subscribe(() => {
       const { status, task } = video.getSnapshot();
-      const line = `${status}: ${task?.rawStatus ?? "no answer yet"}\n`;
+      const line = `${status}: ${task?.rawStatus ?? "no response yet"}\n`;
       if (line !== shown) write(line);
       shown = line;
       if (status !== "success" && status !== "error") return;
@@ -29,7 +29,7 @@ export async function run({ write, show, signal, ...place }: Place) {
 
   const [last] = await listVideoTasks(client, options);
   if (last?.state === "unconfirmed") {
-    // the page was left before the answer came: only the reader decides to pay again
+    // the page closed before the response: only the reader decides to pay again
     createVideoTaskList(client, options).remove(last.key);
     throw last.error;
   }
@@ -48,7 +48,7 @@ export async function run({ write, show, signal, ...place }: Place) {
   if (data) show({ type: "video", url: data.url, alt: "A reef at dawn" });
 }
 
-// in a file of its own: where there is no `sessionStorage`, the task lasts as long as the process
+// run as a script: without `sessionStorage`, the task lasts as long as the process
 if (import.meta.main) {
   const { GATEWAY_URL: baseURL = "http://127.0.0.1:8788", GATEWAY_API_KEY: apiKey = "sk-test" } = process.env;
   const write = (text: string) => process.stdout.write(text);

@@ -14,7 +14,7 @@ export function addRequestBodies(): void {
   });
 }
 
-/** Reads the body at the first read of the stream. Until then, other code can read the request. */
+/** Reads the body at the first read of the stream. Before it, other code can read the request. */
 function createStream(request: Request): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {

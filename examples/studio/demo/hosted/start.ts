@@ -29,7 +29,7 @@ async function start(): Promise<void> {
     await startServiceWorker(new URL("service-worker.js", document.baseURI));
     hostedProblem.set(undefined);
   } catch (error) {
-    // without a network its script may be missing; otherwise the browser refuses what it needs
+    // offline, the script may be missing; online, the browser does not allow a Service Worker
     return fail({ kind: navigator.onLine ? "failed" : "unloaded", detail: String(error) });
   }
 }

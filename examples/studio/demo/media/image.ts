@@ -9,7 +9,7 @@ export type ImageInput = Parameters<NonNullable<Media["image"]>>[0];
 
 /** Largest number of pixels that are painted for an image. A larger image is painted smaller, and stretched. */
 const MOST_PIXELS = 150_000;
-const MOST_KEPT = 8;
+const MAX_CACHED = 8;
 /** Every other byte of a word. */
 const EVEN = 0x00ff00ff;
 
@@ -28,7 +28,7 @@ function getPainting({ width, height, prompt, base, seed, index, colors = [] }: 
   cached.delete(key);
   cached.set(key, painting);
   for (const oldest of cached.keys()) {
-    if (cached.size <= MOST_KEPT) break;
+    if (cached.size <= MAX_CACHED) break;
     cached.delete(oldest);
   }
   return painting;

@@ -12,7 +12,7 @@ import { toast } from "@/components/sluice/toasts";
 interface AssetCardProps {
   readonly name: string;
   /** The image: a data URI, or a link that the page may load. */
-  readonly picture: string;
+  readonly image: string;
   /** Id and URI at the gateway. Undefined before the response. */
   readonly handle: { readonly id: string; readonly uri: string } | undefined;
   /** Request of this page: in flight, or its error. Undefined after a reload. */
@@ -100,7 +100,7 @@ const tones = {
   unknown: "warn",
 } as const;
 
-function Card({ name, picture: image, state, text, actions, onRemove }: CardProps) {
+function Card({ name, image, state, text, actions, onRemove }: CardProps) {
   const link = useMediaLink(image);
   return (
     <article aria-label={name} className="flex h-full flex-col overflow-hidden rounded-xl border bg-card">

@@ -10,7 +10,7 @@ interface AssistantMessageProps {
   readonly replies: readonly ChatMessage[];
   /** True while the response is in flight in this tab. @default false */
   readonly isBusy?: boolean;
-  /** Shows the text, for example as Markdown. `isCut` says if it ends before its end. @default as it is */
+  /** Shows the text, for example as Markdown. `isCut` is true for an unfinished text. @default plain text */
   readonly renderText?: (text: string, isLive: boolean, isCut: boolean) => ReactNode;
   /** Content above the text: tool calls. */
   readonly before?: ReactNode;
@@ -35,7 +35,7 @@ export function AssistantMessage(props: AssistantMessageProps) {
       {before}
       <MessageImages images={replies.flatMap(({ images = [] }) => images)} />
       {files.map(({ url }) => (
-        // biome-ignore lint/a11y/useMediaCaption: a film that a model made has no captions
+        // biome-ignore lint/a11y/useMediaCaption: generated videos come without captions
         <video key={url} src={url} controls aria-label={messageWords.video} className="max-h-96 rounded-xl" />
       ))}
       {last &&
@@ -47,7 +47,7 @@ export function AssistantMessage(props: AssistantMessageProps) {
   );
 }
 
-/** Shows a text as it is. */
+/** Shows plain text. */
 export function renderPlainText(text: string): ReactNode {
   return (
     <p dir="auto" className="wrap-anywhere whitespace-pre-wrap">

@@ -28,7 +28,7 @@ export function AttachButton({ attachments }: AttachButtonProps) {
 
 interface AttachmentsProps {
   readonly attachments: State;
-  /** Name of the model, where it can't see images. */
+  /** Name of the model if it can't see images. */
   readonly model: string;
   /** Name of a model that can see them. @default no button for it */
   readonly seeingModel?: string | undefined;
@@ -37,7 +37,7 @@ interface AttachmentsProps {
   readonly onDismiss?: () => void;
 }
 
-/** The images that go with a message, and what is wrong with others. */
+/** Shows the images to send with a message, and the reasons why others were refused. */
 export function Attachments(props: AttachmentsProps) {
   const { attachments, model, seeingModel, onSwitchModel, onDismiss } = props;
   const { problems, isPreparing, images, supportsImages, dismiss } = attachments;

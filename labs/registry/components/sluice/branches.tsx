@@ -11,7 +11,7 @@ interface BranchesProps {
   readonly onSwitch: (messageId: string) => void;
 }
 
-/** Arrows between the versions of a message; nothing where there is one version. */
+/** Arrows between the versions of a message. Renders nothing for a single version. */
 export function Branches({ message: { id, branches = [id] }, onSwitch }: BranchesProps) {
   const { previous, next } = branchWords;
   if (branches.length < 2) return null;

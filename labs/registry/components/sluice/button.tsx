@@ -79,7 +79,7 @@ export function IconButton({
 }
 
 interface ChipProps extends ComponentProps<"button"> {
-  /** Says whether it is chosen, where it is one of several choices. */
+  /** True if it is the selected one of several choices. */
   readonly isPressed?: boolean;
 }
 
@@ -164,7 +164,7 @@ export function ProgressBar({ label, share, text, isOnImage = false }: ProgressB
 interface SkeletonProps {
   /** Size and shape: `h-4 w-40`, `aspect-video`. */
   readonly className?: string;
-  /** Name of what is loading. @default hidden from screen readers */
+  /** Name of the loading content. @default hidden from screen readers */
   readonly label?: string;
 }
 

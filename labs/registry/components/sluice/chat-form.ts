@@ -17,13 +17,13 @@ interface ChatModelInfo {
   readonly seesImages: boolean;
   /** Says if the model calls tools; `unlisted`: the spec does not list them, and they may be ignored. */
   readonly tools: "yes" | "no" | "unlisted";
-  /** Says if the model thinks before it answers; `optional`: the field `thinking` decides. */
+  /** Says if the model thinks before it responds; `optional`: the field `thinking` decides. */
   readonly thinking: "always" | "optional" | "never";
   /** True for a model with a JSON mode. */
   readonly hasJSONMode: boolean;
   /**
-   * Settings of the model. Not described: `messages`, `stream` and `tools`, which the chat has itself; `user_id`,
-   * `stream_options` and `response_format`, which are no matter of the user.
+   * Settings of the model. Omits `messages`, `stream` and `tools`, which the chat sets, and `user_id`, `stream_options`
+   * and `response_format`, which the app sets.
    */
   readonly fields: readonly FormField[];
 }
@@ -33,7 +33,7 @@ const NO_VALUES: FormValues = {};
 /**
  * Describes a chat model, and its settings for a form. Plain data, made from the tables of the spec.
  *
- * @param values the form as it is filled in: it decides which fields are shown
+ * @param values the current values of the form. They decide which fields are shown
  * @example
  * ```ts
  * const { seesImages, fields } = describeChatModel("alpha-v4.1-flash", { thinking: false });

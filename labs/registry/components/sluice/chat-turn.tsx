@@ -29,10 +29,10 @@ export interface ChatTurnProps {
   readonly renderText?: (text: string, isLive: boolean, isCut: boolean) => ReactNode;
   /** Names of the tools for people. @default their own names */
   readonly toolTitles?: Readonly<Record<string, string>>;
-  /** Estimates what a call will cost, before the user approves it. */
+  /** Estimates the cost of a call before the user approves it. */
   readonly estimateTool?: StepsProps["estimateTool"];
-  /** Asks a user for the result of a tool that has no function, and gives it to `answer`. */
-  readonly renderTool?: (call: ChatToolCall, answer: (output: unknown) => void) => ReactNode;
+  /** Asks the user for the result of a tool without a function, and passes it to `respond`. */
+  readonly renderTool?: (call: ChatToolCall, respond: (output: unknown) => void) => ReactNode;
   /** Words of an error. @default `describeError` */
   readonly describe?: ((error: Error) => ErrorDescription) | undefined;
 }

@@ -15,7 +15,7 @@ import { chatWords } from "@/components/sluice/words";
 import { cn } from "@/lib/utils";
 
 const loadTurn = () => import("@/components/sluice/chat-turn");
-/** Loads after the composer: a new chat has no turn. */
+/** Loads after the composer, because a new chat is empty. */
 const ChatTurn = lazy(async () => ({ default: (await loadTurn()).ChatTurn }));
 
 type Shown = "renderText" | "toolTitles" | "estimateTool" | "renderTool" | "describe";
@@ -142,12 +142,12 @@ export function Chat({ model, draftKey, controls, onModel, ...log }: ChatProps) 
     // removed from the queue by hand
     const isRemoved = sent.error?.name === "AbortError" && !isStopped.current;
     if (isSent || isRemoved) return;
-    // not sent: what was written comes back
+    // not sent: put the text back into the composer
     setDraft((later) => [later, draft].filter(Boolean).join("\n\n"));
     attachments.add(files);
   };
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: it takes drops, and Escape from what is inside
+    // biome-ignore lint/a11y/noStaticElementInteractions: it handles drops, and Escape from its content
     <div
       className="relative flex h-full min-h-0 flex-col"
       onKeyDown={({ key, target, currentTarget }) => {

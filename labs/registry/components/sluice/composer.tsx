@@ -17,7 +17,7 @@ interface ComposerProps {
   /** True while a response is in flight. @default false */
   readonly isBusy?: boolean;
   readonly onStop?: (() => void) | undefined;
-  /** True where there is something to send beside the text. @default false */
+  /** True if there is content to send beside the text, such as images. @default false */
   readonly hasFiles?: boolean;
   /** True where nothing can be sent now. @default false */
   readonly isBlocked?: boolean;
@@ -27,7 +27,7 @@ interface ComposerProps {
   readonly before?: ReactNode;
   /** Content above the text: `Attachments`. */
   readonly above?: ReactNode;
-  /** Buttons beside the one that sends: `AttachButton`. */
+  /** Buttons beside the send button: `AttachButton`. */
   readonly children?: ReactNode;
 }
 

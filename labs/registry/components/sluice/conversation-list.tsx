@@ -26,7 +26,7 @@ interface ConversationVerbs {
   readonly onRemove: (conversation: Conversation) => unknown;
 }
 
-/** Conversations by the day of their last question, the pinned ones first, each with its state. */
+/** Conversations by the day of their last message, pinned conversations first, each with its state. */
 export function ConversationList({ conversations, activeId, ...verbs }: ConversationListProps) {
   const focus = useListFocus<HTMLDivElement>();
   const today = new Date().setHours(0, 0, 0, 0);

@@ -1,6 +1,6 @@
 import { costWords } from "@/components/sluice/words";
 
-/** A cost, of which a part may be missing: `calculateCost` of `@sluice/prices`. */
+/** A cost that may be incomplete: the result of `calculateCost` of `@sluice/prices`. */
 export interface ShownCost {
   readonly amount: number;
   readonly currency: string;
@@ -21,7 +21,7 @@ export function formatCost({ amount, currency, missing }: ShownCost): string | u
   return amount > 0 ? costWords.orMore(sum) : undefined;
 }
 
-/** Formats what a request will cost: `30 to 120 USD`. */
+/** Formats the estimated cost of a request: `30 to 120 USD`. */
 export function formatEstimate({ amount, min, currency, missing }: ShownEstimate): string {
   if (missing.length > 0) return costWords.later;
   const shown = min < amount ? [min, amount] : [amount];

@@ -34,7 +34,7 @@ interface EstimateProps {
   readonly children: ReactNode;
 }
 
-/** A button, and what its request will cost. */
+/** A button with the estimated cost of its request. */
 export function Estimate({ estimate, children }: EstimateProps) {
   return (
     <span className="flex items-center justify-end gap-3">

@@ -41,7 +41,7 @@ interface SyncStatusProps {
   readonly chat: Pick<UseChatStreamResult, "persistence">;
 }
 
-/** Says what the server does not have yet, and what this browser could not store. */
+/** Shows unsent changes, and changes that this browser could not store. */
 export function SyncStatus({ chat: { persistence } }: SyncStatusProps) {
   const { status, pending = 0, error } = persistence ?? {};
   const problem =

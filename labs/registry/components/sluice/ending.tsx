@@ -100,7 +100,7 @@ function ErrorNote({ error, onRetry, describe = describeError, children }: Error
 
 interface RetryButtonProps {
   readonly onRetry: () => unknown;
-  /** Time from which a retry helps, in Unix milliseconds. */
+  /** Earliest time of a useful retry, in Unix milliseconds. */
   readonly retryAt?: number | undefined;
 }
 

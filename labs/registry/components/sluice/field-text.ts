@@ -23,7 +23,7 @@ export function useFieldText(
   };
 }
 
-/** Letters that are enough to know: a text of another direction than its first ones is rare. */
+/** Number of letters to inspect. A text rarely changes its direction later. */
 const FIRST = 200;
 
 /**

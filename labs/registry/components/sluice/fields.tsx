@@ -71,7 +71,7 @@ interface NumberFieldProps {
 const stepButton =
   "inline-flex size-8 pointer-coarse:size-11 items-center justify-center text-muted-foreground hover:bg-secondary disabled:opacity-50";
 
-/** A number that may be left out, with buttons for one step. A `Field` around it gives its name. */
+/** An optional number, with buttons for one step. A `Field` around it provides its name. */
 export function NumberField(props: NumberFieldProps) {
   const { value, onChange, placeholder, ...bounds } = props;
   return (

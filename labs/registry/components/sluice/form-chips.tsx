@@ -44,7 +44,7 @@ export function ShapeChips({ form }: FormProps) {
   const field = sizes ?? findField(form, "choice", "ratio");
   if (!field) return null;
   const chosen = field.choices.find(({ value }) => value === form.values[field.name]);
-  // "Fit to input" is what "Auto" does where it is the default
+  // by default, "Auto" does the same as "Fit to input"
   const ratios = field.choices.filter(
     (choice, at) =>
       choice.value !== field.default && field.choices.findIndex(({ ratio }) => ratio === choice.ratio) === at,

@@ -14,9 +14,9 @@ interface FieldParts<Kind extends string, Value> {
   readonly hint: string;
   /** True for a field that few users need: show it below "Advanced". */
   readonly isAdvanced: boolean;
-  /** False where the values so far rule the field out. Its value is left out of the request. */
+  /** False if the other values exclude the field. The request then omits its value. */
   readonly isShown: boolean;
-  /** Value that the model uses where the field is left out. Absent where the spec shows none: call it "Auto". */
+  /** Value that the model uses for an absent field. Undefined if the spec shows no default: call it "Auto". */
   readonly default?: Value;
 }
 
@@ -54,9 +54,9 @@ export interface NumberField extends FieldParts<"number", number> {
   readonly min?: number;
   /** Largest number. Absent where the spec shows none. */
   readonly max?: number;
-  /** Distance between two numbers of a slider; 1 stands for whole numbers. */
+  /** Distance between two numbers of a slider; 1 for whole numbers. */
   readonly step: number;
-  /** Number that lets the model choose: -1. It is not between `min` and `max`. Absent where there is none. */
+  /** Number that lets the model choose: -1. It is not between `min` and `max`. Undefined without such a number. */
   readonly auto?: number;
   /** Unit of the number: `"s"`. */
   readonly unit?: string;

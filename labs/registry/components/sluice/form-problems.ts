@@ -11,7 +11,7 @@ const rules: readonly (readonly [rule: RegExp, field: FieldName, text: string])[
   [/prompt-required|content-empty/, "prompt", problemWords.promptOrImage],
   [/prompt-empty|one-text|\.text$/, "prompt", problemWords.prompt],
   [/last-frame-needs-first/, "first_frame", problemWords.firstFrame],
-  [/audio-needs-picture/, "reference_audio", problemWords.imageForSound],
+  [/audio-needs-image/, "reference_audio", problemWords.imageForSound],
   [/one-image|first-frame-count/, "first_frame", problemWords.oneImage],
   [/last-frame-count/, "last_frame", problemWords.oneImage],
   [/reference-video\.seconds-in-all/, "reference_video", problemWords.videoSeconds],
@@ -50,7 +50,7 @@ export function collectProblems(
   }
 }
 
-/** Says what is wrong with a file. */
+/** Describes the problem of a file. */
 export function describeFileProblem(rule: string): string {
   if (/\.bytes$/.test(rule)) return problemWords.tooLarge;
   if (/\.(side|aspect-ratio|alpha)$/.test(rule)) return problemWords.wrongSize;

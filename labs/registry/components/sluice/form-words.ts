@@ -35,20 +35,20 @@ export const formWords = {
   seconds: (count: number) => `${count} s`,
 };
 
-/** Words about what is wrong with a field, or with a file of it. */
+/** Words for the problems of a field and of its files. */
 export const problemWords = {
-  promptOrImage: "Add a prompt or a picture.",
+  promptOrImage: "Add a prompt or an image.",
   prompt: "Add a prompt.",
   firstFrame: "Add a first frame, too.",
-  imageForSound: "Add a picture or a video, too.",
-  oneImage: "Use one picture.",
+  imageForSound: "Add an image or a video, too.",
+  oneImage: "Use one image.",
   videoSeconds: "All videos: 15 s at most.",
   soundSeconds: "All sounds: 15 s at most.",
   allSeconds: "Video and references: 30 s at most.",
-  notTaken: "This model does not take this.",
+  notTaken: "This model does not accept this.",
   tooLarge: "This file is too large.",
-  wrongSize: "This picture has the wrong size.",
-  fileSeconds: "It must take 1 to 15 seconds.",
+  wrongSize: "This image has the wrong size.",
+  fileSeconds: "It must last 1 to 15 seconds.",
   unusable: "This file can't be used.",
   publicLink: "Use a public link: https://…",
   link: "Use a link: https://…",

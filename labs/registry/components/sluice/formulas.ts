@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 
-/** Language of the code block that stands for a formula until it is drawn. */
-export const FORMULA = "formula-place";
+/** Language of the code block that replaces a formula before it is rendered. */
+export const FORMULA = "formula-placeholder";
 
 /** Code, where a `$` or a `\\(` means nothing. */
 const CODE = /(```[\s\S]*?(?:```|$)|`[^`\n]*`)/;
@@ -9,7 +9,7 @@ const CODE = /(```[\s\S]*?(?:```|$)|`[^`\n]*`)/;
 const INLINE = /(?<![\\$\w])\$(?![\s$])([^$\n]*?[^\s$\\])\$(?![\d$])/g;
 /** A formula between `$$`. */
 const FORMULAS = /\$\$([\s\S]*?)\$\$/g;
-/** The beginning of a formula that has no end yet, at the end of the text. */
+/** An unfinished formula at the end of the text. */
 const OPEN = /\\\[(?:(?!\n\n)[\s\S])*$|\\\([^\n]*$|(?<![\\$\w])\$(?![\s\d$])(?=[^$\n]*[\\^_{}=])[^$\n]*$/;
 
 /** A text with formulas. */
@@ -22,7 +22,7 @@ interface Formulas {
 }
 
 /** Shown for a formula without an end: a placeholder while the response streams, or nothing if it was cut. */
-type OpenFormula = "place" | "nothing" | "text";
+type OpenFormula = "placeholder" | "nothing" | "text";
 
 /** Finds the formulas of a response. */
 export function findFormulas(text: string, open: OpenFormula): Formulas {
@@ -32,7 +32,7 @@ export function findFormulas(text: string, open: OpenFormula): Formulas {
     at % 2 === 1
       ? part
       : open !== "text" && at === parts.length - 1
-        ? replaceOpen(withTeX(part), open === "place" ? formatPlaceholder : () => "")
+        ? replaceOpen(withTeX(part), open === "placeholder" ? formatPlaceholder : () => "")
         : withTeX(part),
   );
   const withPlaceholders = tex.map((part, at) =>
@@ -52,7 +52,7 @@ function withTeX(part: string): string {
     .replace(INLINE, (_, tex: string) => `$$${tex}$$`);
 }
 
-/** Replaces a formula that has begun and has no end. */
+/** Replaces an unfinished formula. */
 function replaceOpen(part: string, replaced: (tex: string) => string): string {
   const pieces = part.split("$$");
   // an even number of pieces: the last one is within a formula
@@ -62,16 +62,16 @@ function replaceOpen(part: string, replaced: (tex: string) => string): string {
 }
 
 /** A character that no text contains. Inline code of this character alone is a placeholder. */
-const PLACE = "\uE000";
+const PLACEHOLDER = "\uE000";
 const LONGEST = 30;
 
 function formatPlaceholder(tex: string): string {
   if (tex.includes("\n")) return `\n\`\`\`${FORMULA}\n \n\`\`\`\n`;
   const signs = tex.replace(/\\[a-z]+/gi, "x").replace(/[{}^_\s\\]/g, "").length;
-  return `\`${PLACE.repeat(Math.min(LONGEST, Math.max(1, signs)))}\``;
+  return `\`${PLACEHOLDER.repeat(Math.min(LONGEST, Math.max(1, signs)))}\``;
 }
 
 /** Returns the width of a formula's placeholder, in characters; undefined for other code. */
-export function placeWidth(code: ReactNode): number | undefined {
-  return typeof code === "string" && code.startsWith(PLACE) ? code.length : undefined;
+export function getPlaceholderWidth(code: ReactNode): number | undefined {
+  return typeof code === "string" && code.startsWith(PLACEHOLDER) ? code.length : undefined;
 }

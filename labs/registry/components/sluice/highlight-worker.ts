@@ -17,7 +17,7 @@ export interface HighlightResponse {
   readonly tokens: HighlightResult["tokens"];
 }
 
-/** Themes of which each color has enough contrast. */
+/** Themes with enough contrast in each color. */
 const themes: ["github-light-default", "github-dark-default"] = [
   "github-light-default",
   "github-dark-default",

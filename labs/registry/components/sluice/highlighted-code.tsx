@@ -19,7 +19,7 @@ export function Highlighted({ code, language, isIncomplete = false, isMarked, on
   const result = useHighlight(code, language, isIncomplete);
   if (!result || !code.startsWith(result.code)) return <code>{code}</code>;
   return (
-    // the colors are those of the theme, also where a class chooses it and not the browser
+    // the colors follow the theme, even if a class selects it
     <code className="scheme-light dark:scheme-dark">
       {result.tokens.map((line, index) => {
         const marked = isMarked?.(line.map(({ content }) => content).join(""));

@@ -20,7 +20,7 @@ const NO_VALUES: FormValues = {};
 /**
  * Describes the request of an image model for a form. Plain data, made from the tables of the spec.
  *
- * @param values the form as it is filled in: it decides which fields are shown
+ * @param values the current values of the form. They decide which fields are shown
  * @example
  * ```tsx
  * const { fields } = createImageForm("gamma-image-5-0-260128");
@@ -59,8 +59,8 @@ export function createImageForm(model: ImageModel, values: FormValues = NO_VALUE
 }
 
 /**
- * Makes the request of a form's values, as `generate` of `useImages` takes it. `checkRequest` of
- * `@sluice/core/schemas` says what is wrong with it; the `path` of an issue is the `path` of a field.
+ * Creates the request for `generate` of `useImages` from the values of a form. `checkRequest` of `@sluice/core/schemas`
+ * lists its issues; the `path` of an issue is the `path` of a field.
  *
  * @example
  * ```tsx

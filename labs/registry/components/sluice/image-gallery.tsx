@@ -24,7 +24,7 @@ export interface ShownImage {
 
 interface ImageGalleryProps {
   readonly orders: readonly ImageOrder[];
-  /** List of the orders, from which a deleted image is removed. */
+  /** The orders. The gallery removes deleted images from them. */
   readonly list: Pick<ImageOrders, "put" | "remove">;
   /** Request in flight in this tab: `variables` and `submittedAt` of `useImages`. */
   readonly pending?:

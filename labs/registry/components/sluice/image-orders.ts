@@ -21,7 +21,7 @@ export function createImageOrders(storage: RecordStorage): ImageOrders {
   return createStoredList({ storage, name: "image-orders", isItem: isOrder });
 }
 
-/** Milliseconds after which an order is removed: links of a gateway expire after a day. */
+/** Lifetime of an order, in milliseconds: links of a gateway expire after a day. */
 const MAX_AGE_MS = 7 * 24 * 3_600_000;
 
 /**

@@ -19,16 +19,16 @@ interface ImageTileProps {
   readonly prompt: string;
   /** Name of the image, for screen readers. @default the prompt */
   readonly name?: string;
-  /** Its size, or the one that was requested: `2048x1536`. */
+  /** Size of the image, or the requested size: `2048x1536`. */
   readonly size: string | undefined;
   /** Shows it in the whole window. */
   readonly onOpen: () => void;
-  /** Saves it: `downloadMedia`. Its link is told where the file is gone. */
+  /** Saves the image: `downloadMedia`. Reports a missing file to the link. */
   readonly onDownload: (link: MediaLink) => void;
   readonly onRemove: () => void;
   /** What can be done with it. */
   readonly actions: readonly MenuItem[];
-  /** Buttons for what is left to do where there is no image. */
+  /** Buttons for a tile without an image. */
   readonly children?: ReactNode;
 }
 
@@ -110,7 +110,7 @@ export function ImageTile(props: ImageTileProps) {
 }
 
 interface OverlayProps {
-  /** False where there is no image to see: then the buttons are always there. */
+  /** False without a visible image: the buttons then stay visible. */
   readonly isOverImage: boolean;
   readonly children: ReactNode;
 }

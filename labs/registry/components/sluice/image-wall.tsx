@@ -32,7 +32,7 @@ export function ImageWall({ label, list, children }: ImageWallProps) {
   useLayoutEffect(() => {
     const element = ref.current;
     if (!element) return;
-    // a hidden room has no width: it keeps the last one
+    // a hidden wall has width 0: keep the last width
     const measure = () => element.clientWidth > 0 && setWidth(element.clientWidth);
     measure();
     const observer = new ResizeObserver(measure);

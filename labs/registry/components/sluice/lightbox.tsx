@@ -19,7 +19,7 @@ export interface LightboxImage {
 
 interface LightboxProps {
   readonly images: readonly LightboxImage[];
-  /** Key of the one that is shown first. */
+  /** Key of the first item to show. */
   readonly open: string;
   /** What can be done with an image. */
   readonly listActions: (image: LightboxImage) => readonly (MenuItem & { readonly stays?: boolean })[];
@@ -48,7 +48,7 @@ export function Lightbox({ images, open, listActions, onClose, root }: LightboxP
       animation={{ fade: 150, swipe: 200 }}
       zoom={{ maxZoomPixelRatio: 2, scrollToZoom: true }}
       {...(root && { portal: { root } })}
-      // room for the words below, whatever the shape of the image
+      // space for the text below an image of any shape
       styles={{ slide: { paddingBottom: "9rem" }, root: { "--yarl__portal_zindex": 40 } }}
       controller={{ closeOnBackdropClick: true }}
       render={{

@@ -4,7 +4,7 @@ import { type ComponentProps, type ElementType, useState } from "react";
 import type { Components, ExtraProps } from "streamdown";
 import { Button } from "@/components/sluice/button";
 import { CodeBlock } from "@/components/sluice/code-block";
-import { placeWidth } from "@/components/sluice/formulas";
+import { getPlaceholderWidth } from "@/components/sluice/formulas";
 import { markdownWords } from "@/components/sluice/words";
 import { cn } from "@/lib/utils";
 
@@ -18,7 +18,7 @@ function styled<Tag extends keyof React.JSX.IntrinsicElements>(Tag: Tag, classes
 
 const heading = "font-semibold tracking-tight text-balance";
 
-/** The elements of a response. Its headings are one level below that of the turn. */
+/** The elements of a response. Its headings are one level below the heading of the turn. */
 export const elements: Components = {
   h1: styled("h3", `${heading} mt-3 text-2xl`),
   h2: styled("h3", `${heading} mt-3 text-lg`),
@@ -57,7 +57,7 @@ const Plain = styled("code", "rounded-md bg-secondary px-1.5 py-0.5 font-mono te
 
 /** Inline code, or the placeholder of a formula that is still loading. */
 function InlineCode(props: ComponentProps<"code"> & ExtraProps) {
-  const width = placeWidth(props.children);
+  const width = getPlaceholderWidth(props.children);
   if (width === undefined) return <Plain {...props} />;
   return (
     <span

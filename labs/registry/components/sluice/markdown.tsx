@@ -21,7 +21,7 @@ export const Markdown = memo(function Markdown(props: MarkdownProps) {
   const isOpen = isLive || isCut;
   const { tex, withPlaceholders, hasMath } = findFormulas(
     isOpen ? cutTableHead(text.replace(OPEN_MARK, "")) : text,
-    isLive ? "place" : isCut ? "nothing" : "text",
+    isLive ? "placeholder" : isCut ? "nothing" : "text",
   );
   const math = useMath(hasMath);
   return (
@@ -46,7 +46,7 @@ export const Markdown = memo(function Markdown(props: MarkdownProps) {
 const noPlugins: PluginConfig = {};
 let loadedMath: PluginConfig | undefined;
 
-/** The plugin for formulas, loaded with the first formula; undefined until then. */
+/** The plugin for formulas; undefined before the first formula has loaded it. */
 function useMath(hasMath: boolean): PluginConfig | undefined {
   const [math, setMath] = useState(loadedMath);
   useEffect(() => {
@@ -72,7 +72,7 @@ async function loadMath(): Promise<PluginConfig> {
   return loadedMath;
 }
 
-/** Signs of emphasis or code at the end, that nothing follows yet: they would be shown as they are. */
+/** Unfinished markers of emphasis or code at the end of the text. They would show as characters. */
 const OPEN_MARK = /(?<=^|[\s(])[*_~`]{1,3}$/;
 
 /** Omits the head of a table until its second line arrives. Before, it would be a line of bars. */

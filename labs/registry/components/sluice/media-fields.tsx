@@ -99,7 +99,7 @@ export function MediaFields({ form, upload, onBusy }: MediaFieldsProps) {
 /** Number of fields that are shown at first: the first and the last frame of a video. */
 const FIRST_FIELDS = 2;
 
-/** Maximum number of files of a field without a limit of its own. */
+/** Maximum number of files of a field without a limit. */
 const MAX_FILES = 10;
 
 interface FieldTilesProps {

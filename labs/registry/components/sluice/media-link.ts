@@ -7,9 +7,9 @@ import { useNow } from "@/components/sluice/use-now";
  * - `loading`: its element loads
  * - `shown`: its element shows it
  * - `unloadable`: it could not be loaded, but may exist; it is loaded again automatically
- * - `unplayable`: the file is there, and this browser can't show it
- * - `gone`: its server says that it is no longer there
- * - `expired`: its time is over
+ * - `unplayable`: the file exists, but this browser can't show it
+ * - `gone`: its server responds that the file no longer exists
+ * - `expired`: the link has expired
  */
 export type LinkPhase = "loading" | "shown" | "unloadable" | "unplayable" | "gone" | "expired";
 
@@ -58,7 +58,7 @@ const CHECK_MS = 15_000;
 /**
  * Follows a link to a file. A failed load alone says nothing about the file: its server is asked.
  *
- * @param expiresAt end of the link, where it is known; Unix milliseconds
+ * @param expiresAt expiry of the link if it is known; Unix milliseconds
  */
 export function useMediaLink(url: string, expiresAt?: number): MediaLink {
   const [known, send] = useReducer(next, url, begin);

@@ -11,16 +11,16 @@ export const frameWords = {
   retry: "Try again",
 };
 
-/** Words about a download that saved nothing; absent of one that did. */
+/** Words for a failed download; absent for a saved file. */
 export const downloadWords: { readonly [Result in DownloadResult]?: string } = {
   failed: "Not downloaded. Try again.",
   expired: "No longer available",
 };
 
-/** Name of the verb that hands a file to another app: it makes no link. */
+/** Label of the action that hands a file to another app. It creates no link. */
 export const SHARE = "Share as a file";
 
-/** Words about a file that was to be shared; absent where an app has it, or the user chose none. */
+/** Words after a share; absent if an app received the file, or the user canceled. */
 export const shareWords: { readonly [Result in DownloadResult | ShareResult]?: string } = {
   saved: "Saved as a file. Send it with any app.",
   opened: "It is open in a new tab. Share it from there.",
@@ -42,7 +42,7 @@ export const imageWords = {
   actions: "Actions",
   remove: "Delete",
   images: "Images",
-  notFinished: "It was not finished here. You may have been charged.",
+  notFinished: "It did not finish. You may have been charged.",
   retry: "Try again",
   reuse: "Reuse settings",
   removed: "Image deleted",
@@ -84,7 +84,7 @@ export const assetWords = {
     failed: "Failed",
     unknown: "Unknown",
   },
-  refused: "This picture can't be used. Choose another one.",
+  refused: "This image can't be used. Choose another one.",
   lost: "No response came back.",
   charged: "You may have been charged.",
   retry: "Try again",
@@ -107,11 +107,11 @@ export const videoWords = {
     finishing: "Finishing…",
   },
   label: "Progress",
-  offline: (isCreated: boolean) => (isCreated ? "Offline. It goes on later." : "Offline"),
+  offline: (isCreated: boolean) => (isCreated ? "Offline. It continues later." : "Offline"),
   failed: "The video failed",
   failedHint: "Change the prompt, then try again.",
   edit: "Edit and retry",
-  lost: "No answer came back",
+  lost: "No response came back",
   lostHint: "You may have been charged. A retry may cost twice.",
   retryLost: "Retry anyway",
   check: "Check again",

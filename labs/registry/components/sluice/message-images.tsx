@@ -11,7 +11,7 @@ interface MessageImagesProps {
   readonly images: readonly string[];
 }
 
-/** Images of a message. One that is pressed opens at its full size. */
+/** Images of a message. A press opens an image at full size. */
 export function MessageImages({ images }: MessageImagesProps) {
   const [chosen, setChosen] = useState<number>();
   const [isOpen, setIsOpen] = useState(false);

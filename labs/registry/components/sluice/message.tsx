@@ -12,7 +12,7 @@ import { MessageImages } from "@/components/sluice/message-images";
 import { messageWords } from "@/components/sluice/words";
 import { cn } from "@/lib/utils";
 
-/** Length from which a message is shown in part. */
+/** A longer message is shown in part. */
 const LONG_LINES = 12;
 const LONG_CHARACTERS = 900;
 

@@ -16,15 +16,15 @@ export interface StepsProps {
   readonly isBusy: boolean;
   /** Names of the tools for people. @default their own names */
   readonly toolTitles?: Readonly<Record<string, string>>;
-  /** Estimates what a call will cost, before the user approves it: `estimateCost` of `@sluice/prices`. */
+  /** Estimates the cost of a call before the user approves it: `estimateCost` of `@sluice/prices`. */
   readonly estimateTool?: (call: ChatToolCall) => ShownEstimate | undefined;
   /** Lets a call run: `approve` of `useChatStream`. */
   readonly onApprove: (toolCallId: string) => unknown;
   /** Refuses a call: `deny` of `useChatStream`. */
   readonly onDeny: (toolCallId: string) => unknown;
-  /** Shows the text before a tool call, for example as Markdown. @default as it is */
+  /** Shows the text before a tool call, for example as Markdown. @default plain text */
   readonly renderText?: (text: string, isLive: boolean) => ReactNode;
-  /** Asks a user for the result of a tool that has no function. */
+  /** Asks the user for the result of a tool without a function. */
   readonly renderTool?: (call: ChatToolCall) => ReactNode;
 }
 
@@ -35,7 +35,7 @@ export function needsUser(replies: readonly ChatMessage[]): boolean {
   );
 }
 
-/** Thinking and tool calls of a turn, in one box that opens while they go on. */
+/** Thinking and tool calls of a turn, in one box that is open while they run. */
 export function Steps(props: StepsProps) {
   const { replies, isBusy, toolTitles = {} } = props;
   const [chosen, setChosen] = useState<boolean>();

@@ -13,11 +13,11 @@ const waiting: (() => void)[] = [];
 let isShown = false;
 
 interface ToastOptions {
-  /** Called by a press on "Undo". @default there is no such button */
+  /** Called by a press on "Undo". @default no button */
   readonly onUndo?: () => void;
 }
 
-/** Milliseconds in which a user can undo. */
+/** Time to undo, in milliseconds. */
 export const UNDO_MS = 10_000;
 
 /** Shows a short message in `Toasts`, with "Undo" if the action can be undone. */

@@ -17,7 +17,7 @@ interface ToolCallCardProps {
   readonly onApprove: (toolCallId: string) => unknown;
   /** Refuses the call: `deny` of `useChatStream`. */
   readonly onDeny: (toolCallId: string) => unknown;
-  /** Controls with which the user answers a call that has no function. */
+  /** Controls for the result of a call without a function. */
   readonly children?: ReactNode;
 }
 
@@ -32,7 +32,7 @@ export function ToolCallCard(props: ToolCallCardProps) {
     </Button>
   );
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset has no place for the state beside its name
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset can't show the state beside its name
     <div
       role="group"
       aria-labelledby={titleId}

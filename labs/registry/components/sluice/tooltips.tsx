@@ -7,7 +7,7 @@ const DELAY_MS = 400;
 const GAP = 6;
 
 /**
- * Shows the text of any element's `data-tip` on hover and keyboard focus; stands once in the page. The element has the
+ * Shows the text of any element's `data-tip` on hover and keyboard focus; render it once in the page. The element has the
  * same text as its name, so that screen readers do not need the tooltip.
  */
 export function Tooltips() {
@@ -51,7 +51,7 @@ export function Tooltips() {
 }
 
 function show(tip: HTMLElement, target: HTMLElement): void {
-  // what it opened is over it
+  // an open popup covers the button
   if (!target.isConnected || target.ariaExpanded === "true") return;
   tip.textContent = target.dataset["tip"] ?? "";
   tip.showPopover();

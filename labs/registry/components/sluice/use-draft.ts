@@ -8,11 +8,11 @@ interface UseDraftOptions {
 }
 
 /**
- * Keeps what a user enters over reloads and route changes: a text, or an object of text and settings. Any JSON.
+ * Preserves a user's input across reloads and route changes: a text or any other JSON, such as text and settings.
  *
- * Components with the same `key` and storage show the same draft. Tabs do not change each other's open drafts. A storage
- * that refuses a draft leaves it in the page. `signOut(client)` removes the stored drafts; it does not change one that is
- * shown. On a server the draft is `initial`.
+ * Components with the same `key` and storage show the same draft. Tabs do not change each other's open drafts. If the
+ * storage rejects a draft, the draft stays in the page. `signOut(client)` removes the stored drafts, but not a visible
+ * draft. On a server, the draft is `initial`.
  *
  * @param key name of the draft: one for each conversation or form
  * @param initial value of an empty draft. It is read once
@@ -37,7 +37,7 @@ export function useDraft<Value>(key: string, initial: Value, options: UseDraftOp
   const client = useClient();
   const { storage = localDrafts } = options;
   const [first] = useState(() => ({ value: initial, isRestoring: true }));
-  // React hears of stores only after it has painted. The handler of the next event must know what was typed before
+  // React reads stores only after a paint, but the next event handler needs the text typed before
   const [, changed] = useReducer((count: number) => count + 1, 0);
   const { subscribe, getState, ...verbs } = useMemo(() => {
     const draft = () => openDraft(client, storage, key, first);
@@ -50,7 +50,7 @@ export function useDraft<Value>(key: string, initial: Value, options: UseDraftOp
       subscribe: (listener: () => void) => draft().subscribe(listener),
       getState: () => draft().state,
       setDraft,
-      /** Goes back to the initial value, and removes what is stored. */
+      /** Restores the initial value, and removes the stored draft. */
       clearDraft: () => setDraft(first.value),
     };
   }, [client, storage, key, first]);
@@ -81,7 +81,7 @@ function openDraft<Value>(client: Client, storage: RecordStorage, key: string, f
   drafts.set(client, ofClient);
   const ofStorage = ofClient.get(storage) ?? new Map<string, unknown>();
   ofClient.set(storage, ofStorage);
-  // a key stands for one type of draft
+  // a key belongs to one type of draft
   const known = ofStorage.get(key) as Draft<Value> | undefined;
   if (known) return known;
   const created = createDraft(formatCollection(client), storage, key, first, () => ofStorage.delete(key));
@@ -119,7 +119,7 @@ function createDraft<Value>(
       if (!isRead) void read();
       return () => {
         listeners.delete(listener);
-        // the storage has it: whoever shows it next reads it there, and after a sign-out finds nothing
+        // the storage has the draft: the next component reads it there, and finds nothing after a sign-out
         if (listeners.size === 0 && !isRefused) forget();
       };
     },

@@ -51,7 +51,7 @@ export function useListFocus<T extends HTMLElement>() {
   return {
     ref,
     tabIndex: -1,
-    // comes from menus of the rows, too, which stand elsewhere in the page
+    // also receives events of the rows' menus, which are elsewhere in the page
     onFocus({ target }: FocusEvent<T>) {
       const rows = ref.current ? listRows(ref.current) : [];
       const at = rows.findIndex((row) => row.contains(target));
@@ -66,7 +66,7 @@ function listRows(list: HTMLElement): readonly HTMLElement[] {
   return [...list.querySelectorAll<HTMLElement>("[data-row]")];
 }
 
-/** Focuses the menu button of a row, or what has no row. A row that is a field takes the focus by itself. */
+/** Focuses the menu button of a row, or an element outside of rows. A row that is a field focuses itself. */
 function focusRow(row: HTMLElement): void {
   if (row.querySelector("input")) return;
   (

@@ -49,7 +49,7 @@ export function useMediaForm<Model extends string>(options: MediaFormOptions<Mod
     values,
     fields,
     prompt,
-    /** Problems to show: before the first `submit`, an empty prompt is no problem. */
+    /** Problems to show. Omits an empty prompt before the first `submit`. */
     problems: isTried
       ? problems
       : new Map([...problems].filter(([name]) => name !== "prompt" || prompt !== "")),

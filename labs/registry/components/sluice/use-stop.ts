@@ -16,7 +16,7 @@ function openChannel(): BroadcastChannel | undefined {
   }
 }
 
-/** Returns a function that stops the response of a chat, also if another tab of this browser streams it. */
+/** Returns a function that stops the response of a chat, even if another tab of this browser streams it. */
 export function useStop(
   id: string,
   { stop, status, isRunningElsewhere }: Pick<UseChatStreamResult, "stop" | "status" | "isRunningElsewhere">,

@@ -10,7 +10,7 @@ import { Dialog } from "@/components/sluice/popups";
 import { useNow } from "@/components/sluice/use-now";
 
 interface LinkBadgeProps {
-  /** End of the link, where it is known; Unix milliseconds. */
+  /** Expiry of the link if it is known; Unix milliseconds. */
   readonly expiresAt: number | undefined;
 }
 
@@ -57,7 +57,7 @@ interface DeleteVideoProps {
   readonly onRemove: () => void;
 }
 
-/** Deletes a video; asks before where it is still being made. */
+/** Deletes a video. Asks first if the video is not finished. */
 export function DeleteVideo({ isRunning, onRemove }: DeleteVideoProps) {
   const [isConfirming, setConfirming] = useState(false);
   return (

@@ -31,7 +31,7 @@ const NO_VALUES: FormValues = {};
 /**
  * Describes the request of a video model for a form. Plain data, made from the tables of the spec.
  *
- * @param values the form as it is filled in: its media decide the mode, and the mode decides which fields are shown
+ * @param values the current values of the form. Its media decide the mode, and the mode decides which fields are shown
  * @example
  * ```tsx
  * const { fields } = createVideoForm("beta3.0-video", { first_frame: ["https://example.com/reef.png"] });
@@ -56,8 +56,8 @@ export function createVideoForm(model: VideoModel, values: FormValues = NO_VALUE
 }
 
 /**
- * Makes the request of a form's values, as `create` of `useVideoTask` takes it. `checkRequest` of
- * `@sluice/core/schemas` says what is wrong with it.
+ * Creates the request for `create` of `useVideoTask` from the values of a form. `checkRequest` of `@sluice/core/schemas`
+ * lists its issues.
  *
  * @example
  * ```tsx

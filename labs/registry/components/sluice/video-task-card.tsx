@@ -19,7 +19,7 @@ interface VideoTaskCardProps {
   readonly poster?: string | undefined;
   /** Milliseconds that videos of the model took. */
   readonly usualMs?: number | undefined;
-  /** True while there is no network. @default false */
+  /** True while offline. @default false */
   readonly isOffline?: boolean;
   /** Polls again after an error: `refetch` of `useVideoTask`. */
   readonly onCheck: (taskId: string) => void;
@@ -115,7 +115,7 @@ function Running({ entry, poster, usualMs, isOffline = false }: VideoTaskCardPro
   );
 }
 
-/** A video that failed, is no longer polled, or is unknown. */
+/** Shows a video task that failed, is unknown, or is not polled any more. */
 function Problem({ entry, onCheck, onReuse, onRetry }: VideoTaskCardProps) {
   const { task, handle, error } = entry;
   if (task?.state === "failed")

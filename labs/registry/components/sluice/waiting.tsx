@@ -10,7 +10,7 @@ export function Pending() {
   return <span aria-hidden className="my-2 size-2.5 animate-pulse rounded-full bg-foreground" />;
 }
 
-/** Silence from which a response says so, in milliseconds. */
+/** Silence before the indicator mentions it, in milliseconds. */
 const SILENCE_MS = 8000;
 
 /** Says that a response has had no new text for a while. Give it a `key` that changes with the text. */

@@ -15,9 +15,9 @@ export const toastWords = { undo: "Undo", dismiss: "Dismiss" };
 export const messageWords = {
   user: "You",
   userMessage: "Your message",
-  assistant: "Answer",
-  assistantMessage: "Assistant's answer",
-  video: "Film of the answer",
+  assistant: "Assistant",
+  assistantMessage: "Assistant's message",
+  video: "Video in the message",
   images: "Images",
   openImage: (number: number) => `Open image ${number}`,
   image: (number: number) => `Image ${number}`,
@@ -66,7 +66,7 @@ export const attachmentWords = {
 export const toolStates: Readonly<Record<ChatToolCall["state"], string>> = {
   streaming: "Writing…",
   "needs-approval": "Needs your approval",
-  "needs-output": "Needs your answer",
+  "needs-output": "Needs your input",
   running: "Running…",
   done: "Done",
   failed: "Failed",
@@ -79,7 +79,7 @@ export const toolWords = {
   states: toolStates,
   arguments: "Arguments",
   result: "Result",
-  error: "Told the model",
+  error: "Error",
   approve: "Approve",
   deny: "Deny",
 };
@@ -95,10 +95,10 @@ export const stepWords = {
 
 /** Reasons why a response is incomplete. A complete response, and a response with an error, have none. */
 export const outcomeWords: { readonly [Outcome in NonNullable<ChatMessage["outcome"]>]?: string } = {
-  length: "The answer reached its length limit.",
+  length: "The response reached its length limit.",
   stopped: "Stopped",
-  unconfirmed: "The answer may be incomplete.",
-  "step-limit": "The limit of steps was reached.",
+  unconfirmed: "The response may be incomplete.",
+  "step-limit": "The step limit was reached.",
   "content-filter": "The rest was removed by a filter.",
   "insufficient-resource": "The model ran out of capacity.",
 };
@@ -106,7 +106,7 @@ export const outcomeWords: { readonly [Outcome in NonNullable<ChatMessage["outco
 /** Words at the end of a response. */
 export const endingWords = {
   outcomes: outcomeWords,
-  noReply: "No answer yet",
+  noReply: "No response yet",
   retry: "Try again",
   retryIn: (seconds: number) => `Try again (${seconds} s)`,
   continue: "Continue",
@@ -115,12 +115,12 @@ export const endingWords = {
 
 /** The state of a chat, for screen readers, which are not told every word. */
 export const statusWords: Readonly<Record<ChatStatus | "complete", string>> = {
-  submitted: "Waiting for the answer…",
+  submitted: "Waiting for the response…",
   streaming: "Responding…",
   "requires-action": "The model waits for you.",
   error: "",
   ready: "",
-  complete: "The answer is complete.",
+  complete: "The response is complete.",
 };
 
 /** Words of a whole chat. */
@@ -135,7 +135,7 @@ export const conversationWords = {
     lastDays: "Last 7 days",
     older: "Older",
   },
-  /** What a conversation does now. */
+  /** State of a conversation. */
   states: {
     ready: "",
     responding: "Responding",
@@ -161,7 +161,7 @@ export const deviceWords = {
   unsavedHint: "Keep this page open: it tries again by itself.",
   /** Errors of the sync, by the code of the error. */
   errors: {
-    quota_exceeded: { title: "No room at the server", hint: "Delete old chats to make room." },
+    quota_exceeded: { title: "The server is full", hint: "Delete old chats to make room." },
     record_too_large: { title: "Too large to share", hint: "It stays on this device." },
     account_changed: { title: "Another user is signed in", hint: "Sign out here, then sign in again." },
     signed_out: { title: "Signed out", hint: "Sign in to send your messages." },
@@ -176,7 +176,7 @@ export const costWords = {
   later: "Known afterwards",
 };
 
-/** Words of what a response shows: code, formulas and images. */
+/** Words of the parts of a response: code, formulas and images. */
 export const markdownWords = {
   /** Name of a block of code in a language. */
   code: (language: string) => `Code: ${language}`,

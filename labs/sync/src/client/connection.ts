@@ -187,7 +187,7 @@ function toError(response: Response, json: unknown): SyncError {
   const { code, message } = error;
   if (code === "account_changed" || code === "user_mismatch") return createAccountError(status);
   if (status === 401 || status === 403)
-    return new SyncError("signed-out", "signed_out", "nobody is signed in: sign in, then call retryNow()", {
+    return new SyncError("signed-out", "signed_out", "no user is signed in: sign in, then call retryNow()", {
       status,
     });
   if (!isText(code)) return createShapeError(response);

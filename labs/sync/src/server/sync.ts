@@ -33,7 +33,7 @@ export interface SyncOptions<Env = unknown> {
  */
 export function sync<Env = unknown>(options: SyncOptions<Env> = {}): ProxyPlugin<Env> {
   const unknown = Object.keys(options).find((name) => name !== "quota" && name !== "turns");
-  if (unknown) throw new TypeError(`sync: ${unknown}: is no option; give quota or turns`);
+  if (unknown) throw new TypeError(`sync: ${unknown}: is not an option; give quota or turns`);
   const quota = checkQuota(options.quota);
   const setup = options.turns && checkTurnOptions(options.turns);
   const events = createEvents();

@@ -141,7 +141,7 @@ describe("A response", () => {
     ["a page of HTML", () => new Response("<!doctype html>", { headers: { "content-type": "text/html" } })],
     ["nothing", () => new Response(null, { status: 204 })],
     ["another JSON", () => Response.json({})],
-  ])("with the status 200 of a captive portal counts as a failure: %s", async (_, respond) => {
+  ])("is a failure if a captive portal sends it with status 200: %s", async (_, respond) => {
     const server = createSyncServer();
     const device = createDevice(server);
     const tab = device.openTab();
@@ -194,7 +194,7 @@ describe("A response", () => {
     expect(tab.storage.status.getSnapshot()).toMatchObject({ pending: 0, error: { code } });
   });
 
-  test("that does not come ends sync() after 30 s, and the change is sent again", async () => {
+  test("that is missing ends sync() after 30 s, and the change is sent again", async () => {
     const server = createSyncServer();
     const device = createDevice(server);
     server.script = () => new Promise(() => {});

@@ -212,7 +212,7 @@ export function createTurns(pick: <T>(items: readonly T[]) => T) {
         if (!given) continue;
         const { account, device } = given.by;
         const givers = given.decision === "approve" ? call?.approvers : call?.deniers;
-        if (account !== createAccountOf(user) || !givers?.has(device))
+        if (account !== createAccount(user) || !givers?.has(device))
           found.push(`${id} was decided by ${JSON.stringify(given.by)}`);
       }
     }
@@ -254,7 +254,7 @@ function createTurn(
   return { id, client, chatId, storage, question, messages: [], model: "delta-5.3", params: {} };
 }
 
-function createAccountOf(user: string): string {
+function createAccount(user: string): string {
   return createHash("sha256").update(`sluice sync account\n${user}`).digest("hex").slice(0, 32);
 }
 

@@ -48,7 +48,7 @@ export function findUnknownOptions(
 
   function createUnknownIssue(path: string, name: string, known: readonly string[]): Issue[] {
     const other = Object.hasOwn(advice, name) ? `; ${advice[name]}` : undefined;
-    return [createIssue(path, `is no option of ${of}${other ?? formatSuggestion(name, known)}`)];
+    return [createIssue(path, `is not an option of ${of}${other ?? formatSuggestion(name, known)}`)];
   }
 
   function createIssue(path: string, message: string): Issue {

@@ -274,8 +274,8 @@ export function findIssues(request: unknown, rules: Rules): Issue[] {
 }
 
 /**
- * Checks `request` like {@link findIssues}. If it is valid, adds the warnings about unknown fields and those of
- * `warnOf`.
+ * Checks `request` like {@link findIssues}. If it is valid, adds the warnings about unknown fields and the
+ * warnings of `addWarnings`.
  */
 export function checkByModel<Request extends { readonly model: string }>(
   request: unknown,

@@ -42,7 +42,7 @@ export async function fetchFeatures(client: Connection, signal?: AbortSignal): P
       return features ?? [];
     });
   } catch (cause) {
-    throw new ConnectionError("the proxy could not be asked what it remembers", "none", { cause });
+    throw new ConnectionError("the features of the proxy could not be fetched", "none", { cause });
   }
 }
 

@@ -162,7 +162,7 @@ export function readField<Type extends keyof FieldTypes>(
 ): FieldTypes[Type] | undefined {
   if (value == null) return undefined;
   if (typeof value === type) return value as FieldTypes[Type];
-  warn({ path, message: `is no ${type} in the gateway's response, and was left out`, rule: "answer.type" });
+  warn({ path, message: `is no ${type} in the gateway's response, and was left out`, rule: "response.type" });
   return undefined;
 }
 

@@ -80,7 +80,8 @@ function addressProblem(name: string, value: string, meaning: string): string | 
 
 function originsProblem(pages: readonly string[]): string | undefined {
   const wrong = pages.find((page) => !URL.canParse(page) || new URL(page).origin !== page);
-  if (wrong !== undefined) return `${wrong} is no origin. Leave out all after the host, the last slash too.`;
+  if (wrong !== undefined)
+    return `${wrong} is not an origin. Leave out all after the host, the last slash too.`;
   const open = pages.find((page) => !page.startsWith("https:"));
   if (open !== undefined) return `${open} may call the server. In production list only https:// pages.`;
   return pages.length === 0 ? `No page may call the server. Set APP_URL in ${FILE}.` : undefined;
@@ -184,8 +185,8 @@ async function ask(method: string, path: string, token?: string): Promise<{ stat
       signal,
       ...(method === "POST" && { body }),
     });
-    const answered = await response.json().catch(() => undefined);
-    return { status: response.status, code: answered?.error?.code ?? answered?.status ?? "" };
+    const json = await response.json().catch(() => undefined);
+    return { status: response.status, code: json?.error?.code ?? json?.status ?? "" };
   } catch (error) {
     const { cause = error } = error as Error;
     return { status: 0, code: cause instanceof Error ? cause.message : `${cause}` };

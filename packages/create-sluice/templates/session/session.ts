@@ -9,7 +9,7 @@ export interface Session {
 }
 
 /** Key under which this browser stores the token of the opened link. */
-const KEPT = "invite";
+const INVITE_KEY = "invite";
 
 /**
  * Signs in with the link opened in this browser, or as the development user. Returns null if the server requires a
@@ -18,12 +18,12 @@ const KEPT = "invite";
 export async function openSession(): Promise<Session | null> {
   const [, invite] = /^#invite=(.+)/.exec(location.hash) ?? [];
   if (invite !== undefined) {
-    localStorage.setItem(KEPT, invite);
+    localStorage.setItem(INVITE_KEY, invite);
     // a link copied from the address bar must not sign others in
     history.replaceState(null, "", location.pathname + location.search);
   }
-  const kept = localStorage.getItem(KEPT);
-  const headers: HeadersInit = kept === null ? {} : { authorization: `Bearer ${kept}` };
+  const storedInvite = localStorage.getItem(INVITE_KEY);
+  const headers: HeadersInit = storedInvite === null ? {} : { authorization: `Bearer ${storedInvite}` };
   const response = await fetch("/api/session", { method: "POST", headers });
   if (response.status === 401) return null;
   if (!response.ok) throw new Error(`The response to the sign-in was ${response.status}.`);
@@ -32,7 +32,7 @@ export async function openSession(): Promise<Session | null> {
 
 /** Forgets the link of this browser. */
 export function endSession(): void {
-  localStorage.removeItem(KEPT);
+  localStorage.removeItem(INVITE_KEY);
 }
 
 /** Returns a function that creates the headers of a request, with a token that is valid for at least a minute. */

@@ -29,7 +29,7 @@ export interface AmountOptions<Env> {
    */
   readonly reserve?: ((payable: Payable<Env>) => number) | undefined;
   /**
-   * Returns the cost of a response. Fields of `usage` that are null are left out. The whole reservation is spent if the
+   * Returns the cost of a response. Null fields of `usage` are omitted. The whole reservation is spent if the
    * function throws or returns anything but a number from 0 up, and for responses without `usage` (e.g. of videos).
    *
    * @default by `prices`; without them `usage.total_tokens`

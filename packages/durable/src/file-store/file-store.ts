@@ -64,7 +64,7 @@ export function fileStore<Env = unknown>(options: FileStoreOptions<Env>): ProxyP
     ...createUserFiles(store),
     ...(archive && {
       features: { videos: feature, images: feature },
-      answered: async (admitted: AdmittedRequest<Env>, json: unknown) => watchResponse(admitted, json),
+      responded: async (admitted: AdmittedRequest<Env>, json: unknown) => watchResponse(admitted, json),
     }),
   });
   if (archive) offerResults(plugin, storeResults);

@@ -27,7 +27,7 @@ export interface LocalDatabase {
   publish(key: string): void;
 }
 
-/** What a {@link LocalHost} runs in. */
+/** The environment of a {@link LocalHost}. */
 interface LocalSetup {
   readonly database: LocalDatabase;
   readonly env: unknown;

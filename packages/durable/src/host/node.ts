@@ -157,7 +157,7 @@ const FAILURES: ReadonlyMap<number, string> = new Map([
   [11, "the file is damaged"],
   [13, "the disk is full"],
   [14, "the file can't be opened"],
-  [26, "the file is no database"],
+  [26, "the file is not a database"],
 ]);
 
 function readCode(error: unknown): number | undefined {

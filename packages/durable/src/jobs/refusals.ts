@@ -10,7 +10,7 @@ export const jobRefusal = createRefusals({
   idempotency_key_invalid: [400, "idempotency-key: send 1 to 255 visible ASCII characters"],
   idempotency_mismatch: [422, "this idempotency-key was used for another request; use a new one"],
   too_many_keys: [429, "this user has used {what} idempotency-keys; use a new one later"],
-  user_erased: [410, "what this user had here was erased; the request was given up"],
+  user_erased: [410, "the data of this user was erased; the request was canceled"],
   request_lost: [502, "the end of this request is unknown; it is not sent again with this idempotency-key"],
   response_not_stored: [502, "the response is not stored any more; this idempotency-key sends nothing again"],
   event_id_invalid: [400, "last-event-id: send the id of an event of this stream", "invalid_request"],

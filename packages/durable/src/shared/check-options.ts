@@ -20,5 +20,5 @@ export function checkMilliseconds(name: string, value: unknown): number {
 /** @throws {TypeError} for an option that does not exist */
 export function checkNames(subject: string, options: object, names: readonly string[]): void {
   for (const name of Object.keys(options))
-    ensure(names.includes(name), `${name}: is no option of ${subject}; there are ${names.join(", ")}`);
+    ensure(names.includes(name), `${name}: is not an option of ${subject}; there are ${names.join(", ")}`);
 }

@@ -44,7 +44,7 @@ function createEnding(
 
 /** Returns true if the gateway was not reached or certainly did nothing. With `unknown` it may have done work. */
 export function isFree(_: Sending, __: Refusal, outcome: CallOutcome): boolean {
-  return outcome !== "unknown" && outcome !== "answered";
+  return outcome !== "unknown" && outcome !== "responded";
 }
 
 /** Returns the lines of an event in their stored form. */

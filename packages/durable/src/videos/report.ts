@@ -14,14 +14,16 @@ export function createWatchEvent(
     logError(
       `videoWatch: task ${id} ends without a known result: ${code} (request ${requestId ?? "unknown"})`,
     );
-  const facts = { taskId: id, userId, model, requestId };
   return {
     type: "job",
     job: "watch",
     id,
     outcome,
     code,
-    ...facts,
+    taskId: id,
+    userId,
+    model,
+    requestId,
     attempts: polls,
     durationMs: Date.now() - startedAt,
   };

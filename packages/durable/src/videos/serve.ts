@@ -62,7 +62,7 @@ interface Polled {
 
 /** Creates the functions that poll tasks and serve requests for them. */
 export function createServe<Env>({ server, rules, handlers, events }: WatchParts<Env>) {
-  return { pollTask, serveEvents, removeTask, send, answered };
+  return { pollTask, serveEvents, removeTask, send, responded };
 
   /** Polls a task that is due. Deletes an ended task after its retention. */
   async function pollTask({ host, key, env, attempt }: JobContext, { id }: RowId): Promise<void> {
@@ -147,7 +147,7 @@ export function createServe<Env>({ server, rules, handlers, events }: WatchParts
   }
 
   /** Starts the watch of a new task. Only reports a failure, because the client must receive the paid response. */
-  async function answered(admitted: AdmittedRequest<Env>, receipt: unknown): Promise<void> {
+  async function responded(admitted: AdmittedRequest<Env>, receipt: unknown): Promise<void> {
     const { route, body, user, id = "", sentId = id, model, headers, env } = admitted;
     if (route !== "videos" || !body) return;
     const requestId = headers?.["x-request-id"];

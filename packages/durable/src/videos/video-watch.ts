@@ -99,7 +99,7 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
       connected = given;
     },
     send: serve.send,
-    answered: serve.answered,
+    responded: serve.responded,
     userData: createUserData(server),
     ...(onEnd.length > 0 && { operations: createDeadLetterOperations((env: Env) => server().host(env)) }),
   });

@@ -13,7 +13,7 @@ export interface Assumption {
   readonly rules?: readonly string[];
   /** Words of `docs/spec/gateway.md` that leave it open. @default none: the interface states it */
   readonly open?: readonly string[];
-  /** What an app does if it does not hold. */
+  /** Advice for an app if the assumption does not hold. */
   readonly remedy: string;
 }
 

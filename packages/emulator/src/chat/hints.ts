@@ -6,11 +6,11 @@ export interface Hints {
   readonly numbers: number[];
 }
 
-const PLACE = /\b(?:in|for|to|at|from|near) (\p{Lu}[\p{L}\p{M}'’-]*(?: \p{Lu}[\p{L}\p{M}'’-]*)*)/gu;
+const LOCATION = /\b(?:in|for|to|at|from|near) (\p{Lu}[\p{L}\p{M}'’-]*(?: \p{Lu}[\p{L}\p{M}'’-]*)*)/gu;
 const QUOTE = /"([^"]+)"|“([^”]+)”|'([^']{2,})'(?!\w)/g;
 const NUMBER = /(?<![\p{L}\p{N}_.-])-?\d+(?:\.\d+)?(?![\p{L}\p{N}_-]|\.\d)/gu;
 
-const PLACE_NAMES = /^(city|town|place|location|country|destination|address)/i;
+const LOCATION_FIELDS = /^(city|town|place|location|country|destination|address)/i;
 const TEXT_NAMES =
   /^(query|q|question|text|prompt|message|topic|input|search|term|content|title|subject|body)$/i;
 
@@ -20,14 +20,14 @@ export function readHints(prompt: string): Hints {
     quotes: [...prompt.matchAll(QUOTE)].map(
       ([, straight, curly, single]) => straight ?? curly ?? single ?? "",
     ),
-    fields: [...prompt.matchAll(PLACE)].map(([, field]) => field ?? ""),
+    fields: [...prompt.matchAll(LOCATION)].map(([, field]) => field ?? ""),
     numbers: (prompt.match(NUMBER) ?? []).map(Number),
   };
 }
 
 /** Finds a string of the prompt that fits a property of this name. */
 export function findString(name: string, { prompt, quotes, fields }: Hints): string | undefined {
-  if (PLACE_NAMES.test(name) && fields.length > 0) return fields[0];
+  if (LOCATION_FIELDS.test(name) && fields.length > 0) return fields[0];
   if (quotes.length > 0) return quotes[0];
   return TEXT_NAMES.test(name) && prompt !== "" ? prompt : undefined;
 }

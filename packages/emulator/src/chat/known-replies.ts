@@ -1,8 +1,8 @@
 /**
- * Answers to the questions in the docs, the README files and the templates. Readers try those first, and an unrelated
- * answer makes the client look broken.
+ * Replies to the questions in the docs, the README files and the templates. Readers try those first, and an unrelated
+ * reply makes the client look broken.
  */
-const replies: readonly (readonly [question: RegExp, answer: string])[] = [
+const replies: readonly (readonly [question: RegExp, reply: string])[] = [
   [
     /\bsky\b.*\bblue\b/i,
     "The sky is blue because air scatters sunlight. Sunlight has all colors, and the molecules of the air scatter blue light far more than red light. So blue light reaches your eyes from every part of the sky. In the evening the light takes a longer way through the air, most of its blue is lost, and the sky turns red.",
@@ -41,7 +41,7 @@ const replies: readonly (readonly [question: RegExp, answer: string])[] = [
   ],
   [
     /\bstreaming\b|\bserver-sent events\b/i,
-    "The gateway sends an answer as server-sent events: one HTTP response that stays open, with a small piece of JSON in each event. The client adds the pieces to the message as they come. The event [DONE] ends the stream.",
+    "The gateway sends a message as server-sent events: one HTTP response that stays open, with a small piece of JSON in each event. The client adds the pieces to the message as they come. The event [DONE] ends the stream.",
   ],
   [
     /\bquadratic formula\b/i,
@@ -65,7 +65,7 @@ const replies: readonly (readonly [question: RegExp, answer: string])[] = [
 const QUESTION =
   /\?$|^(?:tell|explain|describe|name|say|compare|how|why|what|where|which|will|is|are|the|tea)\b/i;
 
-/** Returns the answer to a question of the docs, or undefined for any other text. */
+/** Returns the reply to a question of the docs, or undefined for any other text. */
 export function findKnownReply(prompt: string): string | undefined {
   if (!QUESTION.test(prompt)) return undefined;
   return replies.find(([question]) => question.test(prompt))?.[1];

@@ -79,7 +79,7 @@ function writeJSON({ images, toolResults }: ChatJob, { topic, turn }: Subject): 
   const reply = {
     topic,
     turn,
-    summary: `An answer of the emulator about “${topic}”, as JSON.`,
+    summary: `A reply of the emulator about “${topic}”, as JSON.`,
     points: ["It was made offline.", "No model has read the question."],
     ...(images.length > 0 ? { images: images.map(describeImage) } : {}),
     ...(toolResults.length > 0 ? { toolResults } : {}),
@@ -95,7 +95,7 @@ function writeAboutTools({ toolResults }: ChatJob, { topic }: Subject): string {
 function writeAboutImages({ images }: ChatJob, { quote }: Subject): string {
   const count = images.length === 1 ? "1 image" : `${images.length} images`;
   const prompt = quote === "" ? "" : ` You wrote: “${quote}”`;
-  return `You sent me ${count}: ${images.map(describeImage).join(", ")}.${prompt} I am the emulator and have no eyes, so I can't tell what is in a picture.`;
+  return `You sent me ${count}: ${images.map(describeImage).join(", ")}.${prompt} I am the emulator and have no eyes, so I can't tell what is in an image.`;
 }
 
 function describeImage(url: string): string {

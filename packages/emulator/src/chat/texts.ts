@@ -22,7 +22,7 @@ const EMULATOR =
 
 const details: readonly [string, ...string[]] = [
   "The text arrives word by word, at the pace of a person who reads. You can stop it, reload the page or lose the network, and your app then does what it will do with a real model.",
-  "The request was checked by the rules of the gateway, and the answer has the fields of a real one: an id, the reason for its end, and the tokens that it would be billed for. So your app runs the same code as later.",
+  "The request was checked by the rules of the gateway, and the response has the fields of a real one: an id, the reason for its end, and the tokens that it would be billed for. So your app runs the same code as later.",
   "Each piece of this text is an event of the stream, as the gateway sends it. Your app adds the pieces to one message, keeps it, and shows when it is complete.",
 ];
 
@@ -36,7 +36,7 @@ export function writeLongReply(subject: Subject): string {
   const { seed, turn, quote, model } = subject;
   const text =
     findKnownReply(quote) ??
-    `You wrote: “${quote}” The emulator has no model that could think about it, so it can't answer as ${model} would. It sends these sentences instead, and they are long enough to be read while they come.`;
+    `You wrote: “${quote}” The emulator has no model that could think about it, so it can't reply as ${model} would. It sends these sentences instead, and they are long enough to be read while they come.`;
   const parts = [text, EMULATOR, pick(details, `${seed} detail`), pick(nextSteps, `${seed} next`)];
   return [...(turn > 1 ? [writeFollowUp(subject)] : []), ...parts].join("\n\n");
 }
@@ -45,7 +45,7 @@ export function writeLongReply(subject: Subject): string {
 export function writeShortReply(subject: Subject): string {
   const { topic, turn } = subject;
   const text =
-    findGreeting(topic) ?? `“${topic}” is one word. Write a question about it, and I answer at length.`;
+    findGreeting(topic) ?? `“${topic}” is one word. Write a question about it, and I reply at length.`;
   return turn > 1 ? `${text} ${writeFollowUp(subject)}` : text;
 }
 
@@ -89,7 +89,7 @@ function findGreeting(text: string): string | undefined {
   if (/^(thanks|thank you|thx|ta)\b/i.test(text) && text.length <= 32) return "You're welcome! 😊";
   if (/^(bye|goodbye|see you)\b/i.test(text) && text.length <= 24) return "Goodbye! 👋 Come back any time.";
   if (/^(continue|go on)\b/i.test(text) && text.length <= 24)
-    return "Here the rest of the answer would follow. The emulator does not remember where it was cut.";
+    return "Here the rest of the message would follow. The emulator does not remember where it was cut.";
   return undefined;
 }
 
@@ -99,14 +99,14 @@ function writeFollowUp({ turn, earlier }: Subject): string {
 
 const thoughts: readonly string[] = [
   "There is no model here, so I say what I know and where the text comes from.",
-  "The answer has to be true, in plain words.",
+  "The reply has to be true, in plain words.",
   "It has to be long enough to be read while it comes.",
   "I should say that nothing was billed.",
   "The reader may wonder what else I can do; one sentence about that is enough.",
   "Is there a shorter way to put it? Short sentences are easier to read.",
   "I use no table and no code, because nobody asked for them.",
-  "Let me check the order once more: the answer, then the emulator, then the next steps.",
-  "That covers it. I can answer now.",
+  "Let me check the order once more: the reply, then the emulator, then the next steps.",
+  "That covers it. I can reply now.",
 ];
 
 const thoughtsPerEffort: Readonly<Record<Effort, number>> = { none: 0, low: 1, high: 4, max: 9 };
@@ -124,7 +124,7 @@ export function writeThinking({ topic, seed }: Subject, effort: Effort, calls: r
 /** Lists the abilities of the emulator, with every fault. */
 export function listCapabilities(): string {
   const faults = Object.entries(faultTables.chat).map(([name, effect]) => `[[${name}]]: ${effect}.`);
-  return `I am the Sluice emulator, a stand-in for the gateway. I answer offline and free of charge. I stream, think before I answer, look at the size of images, answer in JSON, and call the tools that you offer if you say “use the tool”.
+  return `I am the Sluice emulator, a stand-in for the gateway. I reply offline and free of charge. I stream, think before I reply, look at the size of images, reply in JSON, and call the tools that you offer if you say “use the tool”.
 
 I also fail on request. Write one of these words into your message, with its brackets:
 

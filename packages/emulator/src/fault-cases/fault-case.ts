@@ -40,7 +40,7 @@ type ErrorKind =
   | "task-failed"
   | "no-result";
 
-/** A known fault of a gateway: its responses, and what a correct client makes of them. Plain JSON. */
+/** A known fault of a gateway: its responses, and the result of a correct client. Plain JSON. */
 export interface FaultCase {
   /** Name in the URL, `tool-calls-without-ids`: lower-case words and hyphens, at most 32 characters. */
   readonly name: string;

@@ -10,7 +10,7 @@ import { type Encoded, writeMP4 } from "./mp4.js";
 
 const FPS = 24;
 const BLOCK = 16;
-/** Bits of a frame's place in the display order, which counts half frames. */
+/** Bits of a frame's position in the display order, which counts half frames. */
 const ORDER_BITS = 12;
 /** Maximum distance that the image moves to the left, in pixels. As many pixels at its right are cropped. */
 const TRAVEL = 48;

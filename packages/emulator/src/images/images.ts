@@ -99,7 +99,7 @@ function describe(
   index: number,
 ) {
   const chosen = seed ?? Number.parseInt(hash(id).slice(0, 7), 16);
-  const ownSeed = hash(`${model} ${prompt} ${chosen}${isOnePlace(prompt) ? "" : ` ${index}`}`);
+  const ownSeed = hash(`${model} ${prompt} ${chosen}${showsOneLocation(prompt) ? "" : ` ${index}`}`);
   return {
     width,
     height,
@@ -110,7 +110,7 @@ function describe(
   } satisfies ImageDescription;
 }
 
-/** Checks if the images of a set show one place at different times. */
-function isOnePlace(prompt: string): boolean {
+/** Checks if the images of a set show one location at different times. */
+function showsOneLocation(prompt: string): boolean {
   return /\b(?:one|same|through|seasons|times of)\b/i.test(prompt);
 }

@@ -27,7 +27,7 @@ export function readRecordings(folder: string): NamedRecording[] {
     try {
       return { name, recording: parseRecording(readFileSync(join(folder, name), "utf8")) };
     } catch (error) {
-      throw new Error(`${join(folder, name)} is no recording:\n${describeThrown(error)}`);
+      throw new Error(`${join(folder, name)} is not a recording:\n${describeThrown(error)}`);
     }
   });
 }

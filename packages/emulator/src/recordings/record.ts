@@ -38,7 +38,7 @@ export interface RecordedExchange {
   readonly note: string;
 }
 
-const KEPT_HEADERS = /^(?:content-type|retry-after|retry-after-ms|x-request-id|x-ratelimit-.*)$/;
+const RECORDED_HEADERS = /^(?:content-type|retry-after|retry-after-ms|x-request-id|x-ratelimit-.*)$/;
 const OWN_HEADERS = /^(?:connection|content-encoding|content-length|keep-alive|transfer-encoding)$/;
 const READABLE = /^(?:application\/(?:[\w.-]+\+)?json|text\/)/i;
 
@@ -159,7 +159,7 @@ export function createRecorder(options: RecorderOptions) {
   ): RecordedResponse {
     const headers = Object.fromEntries(
       [...response.headers]
-        .filter(([name]) => KEPT_HEADERS.test(name))
+        .filter(([name]) => RECORDED_HEADERS.test(name))
         .map(([name, value]) => [name, redactor.redactText(value)]),
     );
     const head = { status: response.status, headers, end: how };

@@ -41,7 +41,7 @@ const fault = v.pipe(
   text,
   v.check(
     (name) => faults.includes(name.replace(/:\d+$/, "")),
-    ({ input }) => `is no fault: ${input}; there are ${faults.join(", ")}`,
+    ({ input }) => `is not a fault: ${input}; there are ${faults.join(", ")}`,
   ),
 );
 const toolCall = v.strictObject({ name: text, arguments: v.optional(v.unknown()) }, ({ expected, input }) =>

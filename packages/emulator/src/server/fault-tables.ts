@@ -55,7 +55,7 @@ const videoFaults = {
   fail: "the task ends as FAILURE, or failed",
   "no-url": "the task succeeds without a URL; [[no-url:2]] only in the first 2 queries that see the success",
   flat: "gamma-video-2.0 and gamma-video-fast respond to queries without the envelope",
-  unknown: "the first 2 queries show a status word that nobody knows; [[unknown:5]] the first 5",
+  unknown: "the first 2 queries show an unknown status word; [[unknown:5]] the first 5",
   late: "the first 2 queries get 404, as if the task were not there yet; [[late:5]] the first 5",
   busy: "the first 2 queries get 429 with Retry-After: 1; [[busy:5]] the first 5",
 } as const;

@@ -79,7 +79,7 @@ function readPlan(args: Arguments, env: Environment): Plan {
   // with --behind, the gateway's key is that of the emulator
   const key = token || (behind === undefined && gatewayKey) || undefined;
   for (const one of [...origins, ...(behind === undefined ? [] : [behind])])
-    if (!URL.canParse(one)) throw new UsageError(`${one} is no address: write https://app.example.com`);
+    if (!URL.canParse(one)) throw new UsageError(`${one} is not an address: write https://app.example.com`);
   return {
     address: createAddress(address, key),
     key,
@@ -98,7 +98,7 @@ function createAddress(address: string, key: string | undefined): string {
     return new URL(baseURL).href.replace(/\/$/, "");
   } catch (error) {
     if (describeThrown(error).startsWith("apiKey")) throw error;
-    throw new UsageError(`${address} is no address of a server: write https://gateway.example.com`);
+    throw new UsageError(`${address} is not the address of a server: write https://gateway.example.com`);
   }
 }
 

@@ -43,9 +43,9 @@ export class TaskFailed extends Error {
 
 const USUAL = { chat: "delta-5.3", image: "gamma-image-5-0-260128", video: "beta3.0-video" } as const;
 const EXAMPLES = {
-  chat: 'Ask something: sluice chat "Why is the sky blue?"',
-  image: 'Say what to draw: sluice image "A reef at dawn"',
-  video: 'Say what to film: sluice video "A reef at dawn"',
+  chat: 'Write a message: sluice chat "Why is the sky blue?"',
+  image: 'Describe the image: sluice image "A reef at dawn"',
+  video: 'Describe the video: sluice video "A reef at dawn"',
 } as const;
 
 /**
@@ -60,7 +60,7 @@ export function chooseModel(kind: keyof typeof USUAL, { args, err }: Task) {
     .map(({ id }) => id);
   if (known.includes(model)) return { model, checks: true };
   if (Object.hasOwn(models, model))
-    throw new UsageError(`${model} is no ${kind} model; there are ${known.join(", ")}`);
+    throw new UsageError(`${model} is not a model for ${kind}s; there are ${known.join(", ")}`);
   err.write(
     `This version does not know the model ${model}, so the gateway checks the request${formatSuggestion(model, known)}\n`,
   );

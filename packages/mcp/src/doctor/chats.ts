@@ -34,7 +34,7 @@ export interface ChatRun {
   readonly tool: ChatCall | undefined;
   /** True if a stream was aborted after its first piece. */
   readonly isAborted: boolean;
-  /** Tokens that the gateway reported, or those reserved where it reported none. */
+  /** Tokens that the gateway reported, else the reserved tokens. */
   readonly tokens: number;
 }
 

@@ -137,7 +137,7 @@ function checkBelow(name: PathName, check: (exchanges: Exchanges) => Finding): C
 
 type PathName = "chat" | "image" | "video" | "asset" | "assetLookup" | "epsilon";
 
-/** Checks if an endpoint exists: its response must not be that of an unknown path, nor a page. */
+/** Checks if an endpoint exists: its response must differ from the response of an unknown path, and must not be a page. */
 export function hasPath(exchanges: Exchanges, name: PathName): boolean {
   const { status, headers, json } = exchanges[name];
   if (status === undefined || isOneOf(status, 405, 501)) return false;

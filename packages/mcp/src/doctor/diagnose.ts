@@ -56,7 +56,7 @@ export interface Report {
   readonly rows: readonly Row[];
   /** Settings of `createClient` that fit the server. */
   readonly settings: ReturnType<typeof chooseSettings>;
-  /** Words of `x-sluice-features`: what a proxy remembers. */
+  /** Words of the header `x-sluice-features`, which names what a proxy stores. */
   readonly features: string | undefined;
   /** Number of requests that were sent. */
   readonly requests: number;

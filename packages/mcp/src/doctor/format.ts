@@ -3,7 +3,7 @@ import { NEEDS, ONLY_USE, type Report, type Row } from "./diagnose.js";
 
 const KINDS: Readonly<Record<Report["kind"], string>> = {
   nothing: "does not respond",
-  page: "is no API: it responds without JSON",
+  page: "is not an API: it responds without JSON",
   foreign: "is an API without chats, images and videos at this address",
   closed: "is an API that refuses requests without a right key",
   indistinct: "gives a chat and an unknown path the same response, so it does not show what it offers",

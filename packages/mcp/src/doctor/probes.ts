@@ -1,6 +1,6 @@
 import type { Exchange, Probe } from "./send.js";
 
-/** The requests that no server charges: without a key, without what a model needs, or about an unknown id. */
+/** The requests that no server charges: without a key, without a required field, or for an unknown id. */
 const free = {
   root: { method: "GET", path: "/", key: "none" },
   health: { method: "GET", path: "/health", key: "none" },

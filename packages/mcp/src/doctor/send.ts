@@ -33,7 +33,7 @@ export interface Exchange {
   readonly failure: string | undefined;
 }
 
-/** Stands for a request that was not sent. */
+/** The result of a request that was not sent. */
 export const NO_EXCHANGE: Exchange = {
   status: undefined,
   headers: new Headers(),

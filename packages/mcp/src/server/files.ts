@@ -33,16 +33,17 @@ async function readDataURI(address: string, folder: string | undefined): Promise
   const refuse = (why: string) => new NotSent(`Nothing was sent: ${address} ${why}`);
   if (folder === undefined) throw refuse("can't be read, since this server has no folder. Give a link.");
   const found = await findPath(address, folder).catch(() => undefined);
-  if (found === undefined) throw refuse(`is no file in the folder ${resolve(folder)}.`);
+  if (found === undefined) throw refuse(`is not a file in the folder ${resolve(folder)}.`);
   const file = await open(found);
   try {
     const stats = await file.stat();
-    if (!stats.isFile() || stats.size > MAX_BYTES) throw refuse(`is no file of at most ${MAX_BYTES} bytes.`);
+    if (!stats.isFile() || stats.size > MAX_BYTES)
+      throw refuse(`is not a file of at most ${MAX_BYTES} bytes.`);
     const bytes = new Uint8Array(stats.size);
     await file.read(bytes, 0, stats.size, 0);
     const uri = await toDataURI(new Blob([bytes]));
     if (uri.startsWith("data:image/")) return uri;
-    throw refuse("is no picture.");
+    throw refuse("is not an image.");
   } finally {
     await file.close();
   }

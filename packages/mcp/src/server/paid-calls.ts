@@ -195,7 +195,7 @@ export function createPaidCalls(client: Client, folder: string | undefined) {
 const OTHER =
   "Nothing was sent: this idempotency_key belongs to another call. Choose a new one for each call.";
 const LOST =
-  "Nothing was sent: an earlier call with the same arguments may have been billed, and nobody knows how it ended. Tell the user, who can look at the account. If the user wants to pay again, call with a new idempotency_key.";
+  "Nothing was sent: an earlier call with the same arguments may have been billed, and its outcome is unknown. Tell the user, who can look at the account. If the user wants to pay again, call with a new idempotency_key.";
 
 /** Reads or writes the ledger. If that fails, nothing is sent. */
 async function useLedger<Value>(act: () => Promise<Value>): Promise<Value> {

@@ -13,15 +13,15 @@ import {
 export function createImageTool(model: keyof typeof models): Tool {
   return {
     name: createToolName("image", model),
-    title: `Draw with ${model}`,
+    title: `Generate images with ${model}`,
     description:
-      "Draws images, which takes up to some minutes. Returns their files, and shows up to 750 kB of them. Costs money for each image.",
+      "Generates images. This can take a few minutes. Returns their files, and shows up to 750 kB of them. Costs money for each image.",
     inputSchema: createRequestSchema(model),
     paid: "idempotency",
     showsImages: true,
     async run(input, call) {
       const { client, signal, idempotencyKey, report } = call;
-      report.waiting("The image is being drawn");
+      report.waiting("The image is being generated");
       const request = { ...input, model } as unknown as ImageRequest;
       const { images } = await generateImages(client, request, { signal, idempotencyKey });
       const name = `image-${crypto.randomUUID().slice(0, 8)}`;
@@ -39,7 +39,7 @@ async function saveImages(
   name: string,
   { save }: Call,
 ): Promise<Content[]> {
-  if (image.error) return [createText(`Image ${number} was not made: ${image.error.message}`)];
+  if (image.error) return [createText(`Image ${number} was not generated: ${image.error.message}`)];
   const { link, text } = await save(image.url, `${name}-${number}`);
   const size = image.size ? `, ${image.size}` : "";
   return [createText(`Image ${number}${size}: ${text}`), link];

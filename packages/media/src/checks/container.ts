@@ -92,7 +92,7 @@ async function measure(input: Input, isEstimate: boolean): Promise<ContainerHead
   return {
     hasVideo: video !== null,
     ...(video && { width: await video.getDisplayWidth(), height: await video.getDisplayHeight() }),
-    ...(isKnown ? { durationSeconds: seconds } : { problem: "has no sound or picture in it" }),
+    ...(isKnown ? { durationSeconds: seconds } : { problem: "has no audio or video track" }),
     ...(isKnown && isEstimate && { durationIsEstimate: true }),
   };
 }

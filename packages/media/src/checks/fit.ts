@@ -82,8 +82,8 @@ interface Work {
 async function encodeWithin({ bitmap, rules, background, probe, signal }: Work): Promise<FittedImage> {
   const max = rules.bytes ?? Number.POSITIVE_INFINITY;
   for (let shrink = 1; shrink > 0.01; shrink *= SHRINK) {
-    const { frame, picture } = computeLayout(bitmap, rules, shrink);
-    const encode = draw(bitmap, frame, picture, background);
+    const { frame, image } = computeLayout(bitmap, rules, shrink);
+    const encode = draw(bitmap, frame, image, background);
     for (const quality of QUALITIES) {
       signal?.throwIfAborted();
       const encoded = await encode(quality);
@@ -91,8 +91,8 @@ async function encodeWithin({ bitmap, rules, background, probe, signal }: Work):
       signal?.throwIfAborted();
       const changes: ImageChange[] = [];
       if (probe.hasAlpha) changes.push("flattened");
-      if (picture.width < bitmap.width || picture.height < bitmap.height) changes.push("downsized");
-      if (frame.width > picture.width || frame.height > picture.height) changes.push("padded");
+      if (image.width < bitmap.width || image.height < bitmap.height) changes.push("downsized");
+      if (frame.width > image.width || frame.height > image.height) changes.push("padded");
       return { blob: encoded, ...frame, changes: [...changes, "re-encoded"], quality };
     }
   }
@@ -111,30 +111,30 @@ function computeLayout({ width, height }: Size, limits: MediaLimits, shrink: num
   const { min, max } = limits.side ?? { min: 1, max: Number.POSITIVE_INFINITY };
   const ratio = limits.aspectRatioMax ?? Number.POSITIVE_INFINITY;
   const scale = Math.min(1, max / Math.max(width, height)) * shrink;
-  const picture = {
+  const image = {
     width: Math.max(1, Math.round(width * scale)),
     height: Math.max(1, Math.round(height * scale)),
   };
   const frame = {
-    width: Math.max(picture.width, min, Math.ceil(picture.height / ratio)),
-    height: Math.max(picture.height, min, Math.ceil(picture.width / ratio)),
+    width: Math.max(image.width, min, Math.ceil(image.height / ratio)),
+    height: Math.max(image.height, min, Math.ceil(image.width / ratio)),
   };
-  return { frame, picture };
+  return { frame, image };
 }
 
 /** Encodes the drawn image as a JPEG. */
 type Encode = (quality: number) => Promise<Blob>;
 
 /** Draws on a canvas: an OffscreenCanvas where possible, because it also works in workers. */
-function draw(bitmap: ImageBitmap, frame: Size, picture: Size, background: string): Encode {
+function draw(bitmap: ImageBitmap, frame: Size, image: Size, background: string): Encode {
   const { width, height } = frame;
   if (typeof OffscreenCanvas === "function") {
     const canvas = new OffscreenCanvas(width, height);
-    paint(canvas.getContext("2d"), bitmap, frame, picture, background);
+    paint(canvas.getContext("2d"), bitmap, frame, image, background);
     return (quality) => canvas.convertToBlob({ type: TYPE, quality }).then(assertEncoded);
   }
   const canvas = Object.assign(document.createElement("canvas"), { width, height });
-  paint(canvas.getContext("2d"), bitmap, frame, picture, background);
+  paint(canvas.getContext("2d"), bitmap, frame, image, background);
   return (quality) =>
     new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, TYPE, quality)).then(assertEncoded);
 }
@@ -148,7 +148,7 @@ function paint(
   context: CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D | null,
   bitmap: ImageBitmap,
   frame: Size,
-  picture: Size,
+  image: Size,
   background: string,
 ): void {
   if (!context)
@@ -156,9 +156,9 @@ function paint(
   context.fillStyle = background;
   context.fillRect(0, 0, frame.width, frame.height);
   context.imageSmoothingQuality = "high";
-  const left = Math.floor((frame.width - picture.width) / 2);
-  const top = Math.floor((frame.height - picture.height) / 2);
-  context.drawImage(bitmap, left, top, picture.width, picture.height);
+  const left = Math.floor((frame.width - image.width) / 2);
+  const top = Math.floor((frame.height - image.height) / 2);
+  context.drawImage(bitmap, left, top, image.width, image.height);
 }
 
 function assertCanvas(): void {
@@ -170,7 +170,7 @@ function assertCanvas(): void {
 }
 
 function assertImage({ kind, type, width = 0, height = 0, problem }: MediaProbe): void {
-  if (kind !== "image") throw createError("format", `is no image (${problem ?? type})`);
+  if (kind !== "image") throw createError("format", `is not an image (${problem ?? type})`);
   if (width * height > MAX_PIXELS)
     throw createError("pixels", `has ${width} × ${height} px, and at most ${MAX_PIXELS} are decoded`);
 }

@@ -44,7 +44,7 @@ export function imageTool(client: Client, options: ImageToolOptions): Tool {
   const { model, params = {}, name = "make_image" } = options;
   const { headers, timeout, retry } = options;
   if (models[model]?.kind !== "image")
-    throw new ConfigurationError(`model: ${JSON.stringify(model)} is no image model`);
+    throw new ConfigurationError(`model: ${JSON.stringify(model)} is not an image model`);
   return defineTool<unknown, string>({
     name,
     description: options.description ?? "Makes an image from a description, and shows it to the user.",

@@ -56,7 +56,7 @@ export function videoTool(client: Client, options: VideoToolOptions): Tool {
   const { model, params = {}, name = "make_video" } = options;
   const { headers, timeout, retry } = options;
   if (models[model]?.kind !== "video")
-    throw new ConfigurationError(`model: ${JSON.stringify(model)} is no video model`);
+    throw new ConfigurationError(`model: ${JSON.stringify(model)} is not a video model`);
   const row = models[model];
   const { min, max } = row.duration;
   return defineTool<unknown, string>({

@@ -94,7 +94,7 @@ function takeNextPart({ file: { size } }: UploadContext, sending: Sending): Uplo
   const from = state?.offset ?? 0;
   const to = phase === "look-up" ? from : Math.min(size, from + PART_BYTES);
   if (sentBytes + to - from > MAX_COPIES * size + PART_BYTES) {
-    const text = `the upload was given up: ${sentBytes} bytes were sent for a file of ${size}, and it is not whole. What is stored stays; try again later`;
+    const text = `the upload was canceled: ${sentBytes} bytes were sent for a file of ${size}, and it is not whole. What is stored stays; try again later`;
     throw new ConnectionError(text, "none", { cause: failure });
   }
   sending.sentBytes += to - from;

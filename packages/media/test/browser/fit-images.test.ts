@@ -109,7 +109,7 @@ describe("fitting images", () => {
 
   test("a file that is not an image, is broken or too large gets a clear error", async () => {
     const cases = [
-      [createBlob(createVideo(640, 360, 4)), "is no image (video/mp4)"],
+      [createBlob(createVideo(640, 360, 4)), "is not an image (video/mp4)"],
       [createFile("a.png", "image/png", "no such thing"), "bytes are something else"],
       [createBlob(createJPEG(100, 100)), "can't be decoded"],
       [

@@ -48,7 +48,7 @@ export interface RunningTurn {
 export interface RunnerTurnStart {
   /** Point of the thread at which it begins, or the message whose turn continues. */
   readonly at: InsertionPoint | Promise<InsertionPoint> | { readonly continued: string };
-  /** Decision to pass first. */
+  /** Decision on a pending call. The runner gets it before its turn continues. */
   readonly decision?: CallDecision | undefined;
   readonly onEnd: (turn: ChatTurn) => void;
 }
@@ -70,7 +70,7 @@ export interface Chat {
   readonly own: ReadOptions;
   /** Runs the turns elsewhere; undefined if this page runs them. */
   runner?: RunnerTurns | undefined;
-  /** The store that the first caller has. */
+  /** The store of the first caller, which {@link getOpenChats} lists. */
   verbs?: ChatStore;
   /** The turn in flight. */
   turn?: RunningTurn | undefined;

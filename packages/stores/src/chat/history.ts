@@ -95,7 +95,7 @@ function assertList(client: Client, messages: unknown): readonly ChatRequestMess
   if (repaired.some((message) => !given.has(message)))
     client.warn({
       path: "prepareMessages",
-      message: "left a tool call without its result: the model is told that the call was cancelled",
+      message: "left a tool call without its result: the model gets a note that the call was cancelled",
       rule: "chat.prepare-messages",
     });
   return repaired;

@@ -30,7 +30,7 @@ export interface Question {
   readonly content: string;
   /** Default: no images, or the images of the original. */
   readonly images?: readonly ImageInput[] | undefined;
-  /** Id of the message of which this message is another version. Absent from a new message. */
+  /** Id of the original if this message is another version of it. */
   readonly originalId?: string | undefined;
 }
 
@@ -130,7 +130,7 @@ export function findVersionPoint(thread: Thread, messageId: string | undefined):
   return { below: thread.getParent(messageId), added: [], idempotencyKey: createRandomId() };
 }
 
-const CONTINUED = "the user went on without the call";
+const CONTINUED = "the user continued without the call";
 
 /** Closes the open tool calls of the last shown message. */
 export function closeLastCalls(thread: Thread, reason: string): void {

@@ -1,4 +1,4 @@
-// the parts of a chat that a text chat without tools does not need: one file, because most chats that need one need more
+// loaded on demand: a text chat without tools needs none of these. One file, because most other chats need several
 
 export { readImageURLs } from "./attachments.js";
 export { decideCall } from "./decisions.js";

@@ -133,8 +133,8 @@ interface ChatBehaviour<Output> extends Omit<StoreRequestOptions, "checks"> {
    */
   readonly storage?: ChatStorage;
   /**
-   * Runs the turns elsewhere, e.g. on a server: `customRunner()` with your own. `tools`, `instructions`, `prepareMessages` and `outputSchema` are then its
-   * own.
+   * Runs the turns elsewhere, e.g. on a server: `customRunner()` with your own. The runner then has its own `tools`,
+   * `instructions`, `prepareMessages` and `outputSchema`.
    *
    * @default the page runs them
    */

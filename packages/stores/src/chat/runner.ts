@@ -49,7 +49,7 @@ export interface RunnerTurn {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** What a turn of a {@link TurnRunner} may use while it runs. */
+/** Context of a turn of a {@link TurnRunner} while it runs. */
 interface RunnerContext {
   /** Aborts when the user stops the turn or the chat is closed. */
   readonly signal: AbortSignal;
@@ -72,7 +72,7 @@ export interface RunnerEnd {
 /** Decision on a tool call that waits for the user or the app. */
 export type CallDecision = { readonly messageId: string; readonly toolCallId: string } & CallChoice;
 
-/** A decision, for whichever call. */
+/** A decision on any call. */
 export type CallChoice =
   | { readonly type: "approve" }
   | { readonly type: "deny"; readonly reason: string }

@@ -12,7 +12,7 @@ import type {
 } from "./task-state.js";
 import { type Snapshot, type TaskHandle, unwatched, type Watch, type WatchState } from "./watch-plan.js";
 
-/** What a store shows: nothing, or exactly one of these. */
+/** State of a store: nothing, or exactly one of these fields. */
 interface Shown<State, Handle> {
   readonly creation?: Creation<State>;
   /** Error of a creation. */

@@ -72,7 +72,7 @@ export interface JobEvent {
   readonly nextAt?: number | undefined;
   /** Size of the response or the file, in bytes. */
   readonly bytes?: number | undefined;
-  /** Time from the begin of the job to its end, in milliseconds. */
+  /** Time from the start of the job to its end, in milliseconds. */
   readonly durationMs?: number | undefined;
 }
 
@@ -83,7 +83,7 @@ export interface JobEvent {
 export interface RequestEvent {
   /** Distinguishes a `RequestEvent` from a `JobEvent`. */
   readonly type: "request";
-  /** The response's `x-request-id`: the gateway's where it sent one, else the proxy's own. */
+  /** The response's `x-request-id`: the id of the gateway if it sent one, else of the proxy. */
   readonly requestId: string;
   /** The group of the path. Absent for a path that the proxy does not serve. */
   readonly route?: RouteName;

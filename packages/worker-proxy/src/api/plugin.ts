@@ -120,10 +120,10 @@ export interface Payable<Env = unknown>
  *
  * - `not_reached`: nothing was sent.
  * - `refused`: the gateway gave an error, a redirect or a page instead of a response.
- * - `answered`: the response came to its end.
+ * - `responded`: the response came to its end.
  * - `unknown`: the gateway may have done the work, or a part of it.
  */
-export type CallOutcome = "not_reached" | "refused" | "answered" | "unknown";
+export type CallOutcome = "not_reached" | "refused" | "responded" | "unknown";
 
 /** A further path of the proxy, with the same checks as the gateway's paths. */
 export interface PluginRoute<Env = unknown> {
@@ -198,14 +198,14 @@ export interface Exhausted {
 interface BegunRequest {
   readonly method: string;
   readonly route: RouteName;
-  /** The client's `traceparent`, where it is well-formed. */
+  /** The client's `traceparent` if it is well-formed. */
   readonly traceparent?: string | undefined;
   /** Time at which the request arrived, in Unix milliseconds. */
   readonly startedAt: number;
 }
 
 /**
- * An addition to a proxy, as those of `@sluice/durable`. Its fields are in the order of a request. `definePlugin` of `/plugin`
+ * An addition to a proxy, such as the plugins of `@sluice/durable`. Its fields are in the order of a request. `definePlugin` of `/plugin`
  * makes one.
  */
 export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
@@ -279,9 +279,9 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
    * Receives each JSON response about a task, an asset or images before the client does. `admitted` has the id of a
    * task or an asset, also of a new one, and a `body` if it was created. An error is logged, and the client gets its response: it is paid for.
    */
-  answered?(admitted: AdmittedRequest<Env>, json: unknown): Promise<void>;
+  responded?(admitted: AdmittedRequest<Env>, json: unknown): Promise<void>;
   /**
-   * True where it responds to each chat stream itself, and refuses those beyond `limits.maxStreamsPerUser`: the proxy does not
+   * True if it responds to each chat stream itself, and refuses those beyond `limits.maxStreamsPerUser`: the proxy does not
    * count them then.
    * @default false
    */

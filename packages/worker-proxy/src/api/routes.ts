@@ -1,7 +1,7 @@
 import type { Caps, Gateway, MediaURLs } from "./options.js";
 import type { AdmittedRequest, User } from "./plugin.js";
 
-/** The kind of thing that an id names. The mark of one does not fit the other. */
+/** The kind of an id. A mark is valid for one kind only. */
 export type IdKind = "task" | "asset" | "epsilon";
 
 /** The name of a group of routes of the gateway: the part of the spec with the same name. */

@@ -82,7 +82,7 @@ export type Secret<Env> = (env: Env) => string | undefined | Promise<string | un
 /**
  * Reads a secret.
  *
- * @throws {Refusal} 503 where it is missing or too short; the log says which, without its value
+ * @throws {Refusal} 503 if it is missing or too short; the log says which, without its value
  */
 export async function readSecret<Env>(secret: Secret<Env>, env: Env, minBytes: number): Promise<Uint8Array> {
   try {
@@ -153,7 +153,7 @@ const FRESH_MS = 600_000;
 const COOLDOWN_MS = 30_000;
 /** Time in milliseconds for which others wait for a fetch before one more is begun. */
 const WAIT_MS = 1000;
-/** Time in milliseconds for which a failure is kept: shorter, since every user is refused meanwhile. */
+/** Time for which a failure is cached, in milliseconds: short, because every user is refused meanwhile. */
 const RETRY_MS = 5000;
 interface Keys {
   readonly find: JWTVerifyGetKey;
@@ -161,7 +161,7 @@ interface Keys {
 }
 
 /**
- * The public keys at an address, for `jwtVerify`. Kept in this isolate, and fetched at most once per cool-down, however
+ * The public keys at an address, for `jwtVerify`. Cached in this isolate, and fetched at most once per cool-down, however
  * many tokens name a key that does not exist, and whether or not the address responds. (jose's own remote set fetches
  * again for each request while the address fails and, in Workers, once for each of several requests at the same time.)
  *
@@ -222,11 +222,12 @@ export function openKeySet(url: string, fetch: Fetch): JWTVerifyGetKey {
     const response = await fetchJSON(url, headers, fetch).catch((error: unknown) => {
       throw refuseUnknown("jwks: the keys could not be fetched", error);
     });
-    if (response.status !== 200) throw refuseUnknown(`jwks: the keys were answered with ${response.status}`);
+    if (response.status !== 200)
+      throw refuseUnknown(`jwks: the request for the keys failed with status ${response.status}`);
     try {
       return { find: createLocalJWKSet(response.json as JSONWebKeySet), readAt: Date.now() };
     } catch {
-      throw refuseUnknown("jwks: what is there is no JSON Web Key Set");
+      throw refuseUnknown("jwks: the response is not a JSON Web Key Set");
     }
   }
 }
@@ -234,7 +235,7 @@ export function openKeySet(url: string, fetch: Fetch): JWTVerifyGetKey {
 /** @throws {TypeError} for an address that is not https: its keys could be replaced on the way */
 export function checkKeysURL(value: unknown): string {
   const text = value instanceof URL ? value.href : value;
-  ensure(typeof text === "string" && URL.canParse(text), "jwks: is no URL");
+  ensure(typeof text === "string" && URL.canParse(text), "jwks: is not a URL");
   const { protocol, hostname, username, password, href } = new URL(text);
   const isLocal = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
   ensure(protocol === "https:" || (protocol === "http:" && isLocal), "jwks: must be https");

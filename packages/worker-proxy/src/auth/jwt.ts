@@ -31,7 +31,7 @@ interface SharedOptions {
    */
   readonly authorizedParties?: string | readonly string[] | undefined;
   /**
-   * The `alg`s that may have signed. With `jwks` only those of public keys can be listed, with `secret` only HS*:
+   * The `alg`s that may have signed. With `jwks`, list only algorithms of public keys; with `secret`, only HS*:
    * a public key is thus never taken for a secret. @default RS256, PS256, ES256 and EdDSA; with `secret` HS256
    */
   readonly algorithms?: readonly string[];
@@ -68,7 +68,7 @@ const secretKinds = ["HS256", "HS384", "HS512"];
  * 5 seconds for clocks that differ; a token without `exp` is refused.
  *
  * A bad token is refused with 401. While keys or the secret are unavailable, every request is refused with 503. Keys are
- * kept for 10 minutes; an unknown `kid` causes a new fetch at most every 30 seconds.
+ * cached for 10 minutes; an unknown `kid` causes a new fetch at most every 30 seconds.
  *
  * @throws {TypeError} when an option is missing or can't work; the message names it
  * @example

@@ -69,7 +69,7 @@ export function openPieces(body: ReadableStream<Uint8Array>, most = READ_BYTES) 
   };
 }
 
-/** A reader for both kinds of stream: that of a stream made in JavaScript ignores the room. */
+/** A reader for both kinds of stream: the reader of a stream made in JavaScript ignores the buffer. */
 function getReader(body: ReadableStream<Uint8Array>) {
   try {
     return body.getReader({ mode: "byob" });

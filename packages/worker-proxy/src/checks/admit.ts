@@ -29,7 +29,7 @@ type Incoming<Env> = Omit<AdmittedRequest<Env>, "id" | "sentId" | "model" | "bod
  * is sent.
  *
  * @throws {Refusal} 403 for a model that is not listed, 400 for a field that is not listed or is beyond a
- *   limit, 404 for a task or an asset of another user, and those of `readBody`
+ *   limit, 404 for a task or an asset of another user, and the errors of `readBody`
  */
 export async function admit<Env>(
   { route, sentId }: Match,

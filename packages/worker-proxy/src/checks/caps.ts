@@ -9,7 +9,7 @@ import { findField, isList } from "./fields.js";
  */
 const unsaid: Readonly<Record<string, number>> = {
   "sequential_image_generation_options.max_images": Infinity,
-  // the spec's default, where it has one
+  // the spec's default, if it has one
   duration: 5,
   "parameters.duration": 5,
 };

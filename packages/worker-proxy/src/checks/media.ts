@@ -18,7 +18,7 @@ export function isFile(text: string): boolean {
   return isDataURI(text) || isBase64Image(text);
 }
 
-/** Paths and names can be spelled in the letters of Base64: the first bytes have to be those of an image. */
+/** Paths and names can consist of Base64 characters, so the first bytes must be the signature of an image. */
 function isBase64Image(text: string): boolean {
   if (!/^[\w+/=\s-]+$/.test(text)) return false;
   const head = text.slice(0, 64).replace(/\s/g, "").replaceAll("-", "+").replaceAll("_", "/");

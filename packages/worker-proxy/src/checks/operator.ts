@@ -33,7 +33,7 @@ export async function findOperator<Env>(
     const isSignIn = error instanceof Refusal && error.status < 500;
     const reason = isSignIn ? error.details.reason : undefined;
     if (reason) known.reason = reason;
-    const subject = isSignIn ? "admin: a sign-in was refused" : "admin: nobody gets in";
+    const subject = isSignIn ? "admin: a sign-in was refused" : "admin: every request is refused";
     if (reason || !isSignIn) await logCause(subject, reason ?? error, { request, env, log, secrets });
     return undefined;
   }

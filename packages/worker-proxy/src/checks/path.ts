@@ -91,7 +91,7 @@ export function listMethods(matches: readonly Match[]): string {
 
 /** Names the paths that are served: the base URL of a client often has one `/v1` or `basePath` too many or too few. */
 function refusePath(pathname: string, { basePath, table }: Served): Refusal {
-  // a path like those of the spec
+  // a path like a path of the spec
   if (!/\/(?:v1|chat|images|video|gamma|epsilon)\//.test(pathname)) return new Refusal("not_found");
   const open = table.flatMap(({ path, plugin }) => (plugin ? [] : basePath + path)).join(", ");
   return new Refusal("not_found", { what: `; the proxy serves ${open}; its operator lists \`routes\`` });

@@ -59,7 +59,7 @@ export interface StreamEnd {
   readonly problem?: Refusal;
   /** The last `usage` of the stream. */
   readonly usage?: Usage;
-  /** Outcome of the call. A response whose choices had finished before a cut is `answered`. */
+  /** Outcome of the call. A response whose choices had finished before a cut is `responded`. */
   readonly outcome: CallOutcome;
   /** False if `[DONE]` came before the `finish_reason` of a choice. */
   readonly isConfirmed: boolean;
@@ -72,7 +72,7 @@ export interface Account extends Pick<Reservation, "ticket"> {
   /** The amount that is set aside; undefined where the meter does not say. */
   readonly reserved: number | undefined;
   /**
-   * Settles or releases it; only the first close counts, and later ones return undefined. `usage` counts for a response
+   * Settles or releases it. Only the first close counts; later calls return undefined. `usage` counts for a response
    * that came to its end.
    */
   close(outcome: CallOutcome, usage?: Usage): Paid | undefined;

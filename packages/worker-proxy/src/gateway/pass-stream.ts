@@ -10,7 +10,7 @@ const HEAD_CHARACTERS = 8 * 1024;
 const EVENT = /^(?:data|event|error)\b[\s\S]*?(?:\n\r?\n|\r\r)/m;
 /** The end of an event or a comment. */
 const BLANK_LINE = /(?:\n\r?\n|\r\r)$/;
-/** The end of a chat with its blank line: a client takes it for an event only then. */
+/** The end of a chat with its blank line, which completes the event for a client. */
 const DONE = /^data: ?\[DONE\][^\r\n]*(?:\r?\n\r?\n|\r\r)/m;
 
 /** Time to wait for the end of the gateway's connection after the end of the response, in milliseconds. */

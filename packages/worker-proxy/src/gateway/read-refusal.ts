@@ -16,7 +16,7 @@ const REDIRECTS = [0, 301, 302, 303, 307, 308];
 /** Problems of the account behind the key. The gateway's message may name keys and balances, and is not passed on. */
 const ACCOUNT = [401, 402, 403, 407];
 
-/** Statuses of a wait or a connection that ended before the work did: it may be done all the same. */
+/** Statuses of a timeout or a broken connection. The work may still be done. */
 const MAY_HAVE_WORKED = [408, 504, 520, 524];
 
 /** Statuses of a server that does not have the path or the method: the gateway has both, and sends JSON. */
@@ -41,7 +41,7 @@ export async function readRefusal(
     new Refusal(reason, { what: status, outcome, problem, ...(status >= 500 && { headers }) });
   if (REDIRECTS.includes(status)) return refuse("upstream_redirect");
   if (status < 400)
-    return new Refusal("upstream_type", { what: `: ${status} is no response of the gateway`, outcome });
+    return new Refusal("upstream_type", { what: `: ${status} is not a response of the gateway`, outcome });
   if (status >= 500) return refuse("upstream_error");
   if (ACCOUNT.includes(status)) return refuse("upstream_auth", `the gateway refused the key with ${status}`);
   const known = await readError(upstream, keys, Math.min(chunkMs, ERROR_MS), outcome);

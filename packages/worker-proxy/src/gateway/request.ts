@@ -55,7 +55,7 @@ export async function sendRequest(
         ...headers,
         authorization: `Bearer ${apiKey}`,
         accept: body?.["stream"] === true ? "text/event-stream" : "application/json",
-        // a compressed stream is held back until it ends by whatever decompresses it on the way
+        // a server on the way that decompresses a stream holds it back until its end
         "accept-encoding": "identity",
         ...(body && { "content-type": "application/json" }),
       },

@@ -9,7 +9,7 @@ export interface StoredMark {
   readonly streamId?: string;
   /** True if it was stored already. */
   readonly isReplayed: boolean;
-  /** Returns the `error.code` with which its stream has ended; undefined for a whole one. */
+  /** Returns the `error.code` with which its stream has ended; undefined for a complete stream. */
   readonly endCode?: () => Promise<string | undefined>;
 }
 

@@ -46,7 +46,7 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
     /**
      * Checks and hands out the events that are whole by now, if any.
      *
-     * @throws {Refusal} 502 where they hold a key, or an event is too large
+     * @throws {Refusal} 502 if they contain a key, or an event is too large
      */
     take(): Uint8Array | undefined {
       const end = findEventsEnd(held.view(), searchedTo);
@@ -56,7 +56,7 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
         return undefined;
       }
       const events = held.view().subarray(0, end);
-      // as it is written: this finds a key in comments and names as well
+      // check the raw text: it also finds a key in comments and names
       check({ raw: utf8.decode(events) });
       parser.push(events);
       searchedTo = 0;
@@ -95,8 +95,8 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
     if (!isOver && (isWhole || !isEnded)) onEvent?.({ event, data });
   }
 
-  function check(value: unknown, place?: string): void {
-    if (containsKey(value, place)) throw new Refusal("upstream_type");
+  function check(value: unknown, path?: string): void {
+    if (containsKey(value, path)) throw new Refusal("upstream_type");
   }
 }
 

@@ -29,7 +29,7 @@ export function readUsage(json: unknown): Usage | undefined {
  */
 export function readOutcome(json: unknown): CallOutcome {
   const { error, choices, data, usage } = { ...(json as Record<string, unknown>) };
-  return error && !choices && !data && !usage ? "refused" : "answered";
+  return error && !choices && !data && !usage ? "refused" : "responded";
 }
 
 /** Returns true for a response with an error under a status of success, also beside choices or in one. */

@@ -2,41 +2,41 @@ import { SHORTEST_KEY } from "../gateway/key.js";
 
 /** Deepest nesting that is searched; deeper JSON is treated as if it contained a key. The spec's responses have fewer than ten levels. */
 const DEEPEST = 100;
-/** Largest number of places whose unfinished beginning of a key is kept. */
-const MOST_PLACES = 1000;
+/** Maximum number of paths with a stored beginning of a key. */
+const MAX_PATHS = 1000;
 
 /**
  * Creates a search for whole keys, nothing less: in texts, and in the names and the decoded strings of JSON values. A
  * key that is split over several values is found where each part ends one string and the next part begins the string
- * at the same place of the next value, as in the deltas of a stream.
+ * at the same path of the next value, as in the deltas of a stream.
  *
- * @returns a function that returns true for a text or a JSON value with a key in it; `place` is a path into JSON
+ * @returns a function that returns true for a text or a JSON value with a key in it; `path` is a path into JSON
  */
 export function openKeyWatch(keys: readonly string[]) {
   const sought = keys.filter((key) => key.length >= SHORTEST_KEY);
-  /** The beginning of a key with which the last string at a place ended. */
+  /** The beginning of a key at the end of the last string, by path. */
   const begun = new Map<string, string>();
-  return (value: unknown, place = "") => sought.length > 0 && finds(value, place);
+  return (value: unknown, path = "") => sought.length > 0 && finds(value, path);
 
-  function finds(value: unknown, place: string, depth = 0): boolean {
-    if (typeof value === "string") return findInText(value, place);
+  function finds(value: unknown, path: string, depth = 0): boolean {
+    if (typeof value === "string") return findInText(value, path);
     if (typeof value !== "object" || value === null) return false;
     if (depth === DEEPEST) return true;
     if (Array.isArray(value))
-      return value.some((entry, at) => finds(entry, `${place}/${entry?.index ?? at}`, depth + 1));
+      return value.some((entry, at) => finds(entry, `${path}/${entry?.index ?? at}`, depth + 1));
     for (const [name, entry] of Object.entries(value))
-      if (holds(name) || finds(entry, `${place}/${name}`, depth + 1)) return true;
+      if (holds(name) || finds(entry, `${path}/${name}`, depth + 1)) return true;
     return false;
   }
 
-  function findInText(text: string, place: string): boolean {
-    const before = begun.size > 0 ? (begun.get(place) ?? "") : "";
+  function findInText(text: string, path: string): boolean {
+    const before = begun.size > 0 ? (begun.get(path) ?? "") : "";
     const whole = before + text;
     if (holds(whole)) return true;
     const beginning = findBeginning(whole);
     if (beginning === before) return false;
-    begun.delete(place);
-    if (begun.size < MOST_PLACES && beginning !== "") begun.set(place, beginning);
+    begun.delete(path);
+    if (begun.size < MAX_PATHS && beginning !== "") begun.set(path, beginning);
     return false;
   }
 

@@ -16,8 +16,8 @@ interface RelayOptions extends EventBytesOptions {
 }
 
 /**
- * Reads an event stream and passes it on, event by event, as fast as the client takes it. Not by `tee`: a second
- * reader would go on, and cost, after the client has left.
+ * Reads an event stream and passes it on, event by event, as fast as the client takes it. It does not use `tee`: a second
+ * reader would continue, and cost, after the client has disconnected.
  *
  * Over HTTP a cut can look like an end. A stream that breaks off gets one more event, `error`, and never a `[DONE]` that
  * the gateway did not send. A stream whose choices all have their `finish_reason` is whole without `[DONE]`.
@@ -123,14 +123,14 @@ export function readEventStream(
     const isWhole = isFinished && /^upstream_(?:cut|idle)$/.test(problem?.reason ?? "");
     const failure = isWhole ? undefined : problem;
     const code = failure ? failure.code : hasFailed ? "upstream_error" : undefined;
-    const isAnswered = code === undefined || (isFinished && !hasFailed);
+    const hasResponded = code === undefined || (isFinished && !hasFailed);
     const isRefused = code === "upstream_error" && contents === 1;
     if (failure && !failure.reason.startsWith("client_")) errorEvent = formatErrorEvent(failure);
     onEnd({
       ...(code !== undefined && { code }),
       ...(failure && { problem: failure }),
       ...(usage && { usage }),
-      outcome: isAnswered ? "answered" : isRefused ? "refused" : "unknown",
+      outcome: hasResponded ? "responded" : isRefused ? "refused" : "unknown",
       isConfirmed,
       bytes: passedBytes,
     });

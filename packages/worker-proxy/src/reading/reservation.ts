@@ -12,7 +12,7 @@ import { budgetRefusals } from "../refusals/texts.js";
  * ```ts
  * async function pay(meter: Meter<Env>, admitted: AdmittedRequest<Env>): Promise<void> {
  *   const account = await openAccount(meter, admitted);
- *   await account.close("answered", { total_tokens: 12 })?.settled;
+ *   await account.close("responded", { total_tokens: 12 })?.settled;
  * }
  * ```
  */
@@ -37,7 +37,7 @@ export async function openAccount<Env>(
       isOpen = false;
       const isFree = outcome === "not_reached" || outcome === "refused";
       // usage that came before a cut may be of a part of the response
-      const spent = outcome === "answered" ? usage : undefined;
+      const spent = outcome === "responded" ? usage : undefined;
       const settled = Promise.resolve()
         .then(() => (isFree ? reserved.release() : reserved.settle(spent)))
         .then(() => true)

@@ -11,7 +11,7 @@ export function logError(problem: string): void {
 
 /** Time during which equal lines are counted, in milliseconds. */
 const MINUTE_MS = 60_000;
-/** Most different lines that are written in that time; beyond it, one for each subject. */
+/** Maximum number of different lines in that time. Further lines are written once for each subject. */
 const MAX_LINES = 20;
 
 /** Writes a line to the log of a proxy, unless the last minute has it. */
@@ -36,7 +36,7 @@ function createLines() {
     written.add(key);
   }
 
-  /** Writes, once a minute is over, how many lines it had that were not written. */
+  /** Writes the number of suppressed lines after each minute. */
   function flush(): void {
     const ms = Date.now() - since;
     if (ms < MINUTE_MS) return;
@@ -48,7 +48,7 @@ function createLines() {
   }
 }
 
-/** An error of a request, with what its line in the log needs. No secret of the request is in the line. */
+/** An error to log, with the secrets that its line must not contain. */
 export interface LoggedError<Env> {
   /** @default the error belongs to work without a request */
   readonly request?: Request | undefined;
@@ -69,7 +69,7 @@ export function isCredential(name: string): boolean {
 const MAX_CHARACTERS = 600;
 /** Shorter values are words that any message may have. */
 const MIN_SECRET_CHARACTERS = 8;
-/** JWTs, and words of letters and digits: most keys and tokens, even unknown ones. */
+/** JWTs, and words of letters and digits, which most keys and tokens are. */
 const KEY_LIKE = /\beyJ[\w-]+(?:\.[\w-]*)*|(?=[\w+-]*\d)(?=[\w+-]*[a-z])[\w+-]{16,}/gi;
 
 /**

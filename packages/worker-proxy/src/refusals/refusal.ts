@@ -2,7 +2,7 @@ import { type Reason, type RefusalDetails, type Row, refusals } from "./texts.js
 
 /**
  * Ends a request without a success. The reason is a row of the proxy's table, which has the status and the message.
- * `said` is the reason of an error with a status, a code and a message of the plugin.
+ * The reason `said` is for an error of a plugin, whose status, code and message are in `details`.
  *
  * @example
  * ```ts

@@ -20,7 +20,7 @@ export function openReport({ headers }: Request) {
   return {
     known,
     startedAt,
-    /** Headers of every response: no cache stores it, and no browser takes it for another type. */
+    /** Headers of every response: no cache stores it, and no browser guesses another type. */
     headers: {
       vary: "Origin",
       "cache-control": "no-store",

@@ -4,7 +4,7 @@ import type { CallOutcome } from "../api/plugin.js";
 export type Row = readonly [status: number, message: string, code?: string];
 
 const invalid = "invalid_request";
-const maybeDone = "what was asked may be done all the same";
+const maybeDone = "the request may still be carried out";
 
 /** The refusals of every proxy. In a message, `{param}` and `{what}` stand for the details of the same name. */
 export const refusals = {
@@ -37,7 +37,7 @@ export const refusals = {
   model_not_allowed: [403, "this proxy does not allow the model; the proxy's operator lists `models`"],
   field_not_allowed: [
     400,
-    '"{param}" is no field of this model; leave it out, or let the proxy\'s operator add it to `allowFields`, or `adaptOpenAI()`',
+    '"{param}" is not a field of this model; leave it out, or let the proxy\'s operator add it to `allowFields`, or `adaptOpenAI()`',
   ],
   bad_field: [400, "{param} {what}", invalid],
   limit_exceeded: [400, "{param} must be {what}"],

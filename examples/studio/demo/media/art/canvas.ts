@@ -18,7 +18,7 @@ export function createCanvas(width: number, height: number): Canvas {
   return { width, height, pixels: memory.subarray(0, length) };
 }
 
-/** Paints a pixel over what is there; `cover` is 0 for nothing and 1 for all of it. */
+/** Paints a pixel over the existing color. `cover` is the opacity, 0 to 1. */
 export function put(
   { width, height, pixels }: Canvas,
   x: number,
@@ -92,8 +92,8 @@ export function run(
 }
 
 /**
- * Paints what has no edges on a canvas of one pixel for `step` by `step`, and stretches it over the whole one. `paint`
- * gets the place in the whole canvas, and writes red, green and blue to `color`.
+ * Paints a part without edges on a smaller canvas, with one pixel for `step` by `step` pixels, and scales it up. `paint`
+ * gets the position in the full canvas, and writes red, green and blue to `color`.
  */
 export function paintBlurred(
   { width, height, pixels }: Canvas,
@@ -136,7 +136,7 @@ export function paintBlurred(
   }
 }
 
-/** Mirrors what is above `horizon` into the water below, with ripples. */
+/** Mirrors the part above `horizon` into the water below, with ripples. */
 export function mirror(
   canvas: Canvas,
   horizon: number,
@@ -180,7 +180,7 @@ export function finish({ width, height, pixels }: Canvas, random: Random): Uint8
     const down = (y / height - 0.5) ** 2;
     for (let x = 0; x < width; x++) {
       const shade = STEPS * (1 - 0.34 * ((across[x] as number) + down));
-      // steps of 7 and a start per row, so that no pattern shows
+      // steps of 7 and a start per row avoid a visible pattern
       next = (next + 7 + (x & 1)) & 4095;
       const noise = grain[next] as number;
       for (const end = at + 3; at < end; at++) {

@@ -71,7 +71,7 @@ function paintTrees(
   );
   for (let x = 0; x < width; x++) {
     const top = tops[x] as number;
-    // the next row of trees stands before what is farther down
+    // the next row of trees covers the rest
     const end = near === 1 ? floor : Math.min(floor, top + height * 0.3);
     for (let y = Math.max(0, Math.floor(top)); y < end; y++) {
       const rough = 1 + 0.16 * rugged(x, y - highest) - 0.35 * near * smooth(0, 0.25, (y - top) / height);

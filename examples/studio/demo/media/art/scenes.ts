@@ -2,16 +2,16 @@
 export type Scene = "reef" | "city" | "forest" | "sea" | "mountains" | "light";
 
 interface SceneWords {
-  /** Name in a sentence about what is painted. */
+  /** Name of the painting, in a sentence. */
   readonly label: string;
-  /** Words of a prompt that ask for it. What is not painted has no word here. */
+  /** Words of a prompt that request this scene. */
   readonly words: RegExp;
 }
 
 /** Words for the lights in the sky of the north. */
 export const AURORA = /\b(?:aurora|northern lights|polar lights)\b/i;
 
-/** All that the demo paints. A prompt gets the first scene that one of its words asks for. */
+/** All scenes that the demo can paint. A prompt gets the first scene with a matching word. */
 export const scenes: Readonly<Record<Scene, SceneWords>> = {
   reef: {
     label: "reefs",

@@ -6,7 +6,7 @@ import { AURORA, findScene, type Scene } from "./scenes.ts";
 export type Time = "dawn" | "day" | "dusk" | "night";
 export type Season = "spring" | "summer" | "autumn" | "winter";
 
-/** Parts of a prompt that decide what is painted. */
+/** Parts of a prompt that select the painting. */
 export interface Subject {
   readonly scene: Scene;
   readonly time: Time;

@@ -57,7 +57,7 @@ const LOST: TurnEnd = {
 const UNDECIDED: TurnEnd = {
   state: "failed",
   code: "decision_timeout",
-  message: "nobody decided about a call in time",
+  message: "the user did not decide about a call in time",
 };
 const DELETED: TurnEnd = {
   state: "failed",

@@ -89,7 +89,7 @@ export function createFrameParser(parse: (json: string) => unknown): FrameParser
     const end = copyText(`"${after}`);
     const frame = parse(start + MARK + end);
     const location = locateText(frame);
-    // the text may be escaped in another way, and its plain form stand elsewhere
+    // the text may be escaped differently, and its plain form may occur elsewhere
     if (location?.node[location.key] === MARK)
       template = { start, end, frame, location, namesError: /error/.test(start + end) };
     return parsed;

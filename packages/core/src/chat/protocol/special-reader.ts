@@ -125,7 +125,7 @@ export function createSpecialReader({
     if (hasFailed) fail(data);
     // an event with another name is not part of the chat and may carry anything
     else if (!isRecord(chunk) && event === "message")
-      endBroken(`a frame of the stream is no JSON object ${excerpt(readErrorText(data), 80)}`.trimEnd());
+      endBroken(`a frame of the stream is not a JSON object ${excerpt(readErrorText(data), 80)}`.trimEnd());
   }
 
   function failWithWords(body: string): void {

@@ -142,7 +142,7 @@ export function createStreamParser(
     if (special && !order.loading) return special.readEvent(event);
     order.run(
       () => (cases.loaded ? getSpecial().readEvent(event) : readPlain(event)),
-      // what a stream without a response means depends on its text
+      // a stream without a response is classified by its text
       () => isPlain(event) && (reader.begun || !isDone(event.data)),
     );
   }

@@ -142,7 +142,7 @@ const content = v.pipe(
     rule<Items>("content-empty", (items) => items.length > 0, "must have at least one item"),
   ),
   rule<Items>(
-    "audio-needs-picture",
+    "audio-needs-image",
     // an unknown item may be a video
     (items) => !has(items, "audio_url") || items.some(({ type }) => type !== "text" && type !== "audio_url"),
     "has audio without an image or a video; add one of them",
@@ -246,10 +246,6 @@ export function warnOfGamma2(request: GammaVideo20Request | GammaVideoFastReques
           "is an asset: the spec shows assets for images alone; the gateway may refuse it",
         );
     if (role !== undefined && !roles.includes(role))
-      warn(
-        `content.${index}.role`,
-        "role-unlisted",
-        `is none of the roles that are known: ${roles.join(", ")}`,
-      );
+      warn(`content.${index}.role`, "role-unlisted", `is not a known role: ${roles.join(", ")}`);
   }
 }

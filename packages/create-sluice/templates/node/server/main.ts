@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { toNodeHandler } from "@sluice/worker-proxy/node";
-import { answerScraper } from "./metrics.ts";
+import { serveMetrics } from "./metrics.ts";
 import type { Env } from "./proxy.ts";
 import { folder, host } from "./storage.ts";
 
@@ -21,10 +21,10 @@ const env = process.env as unknown as Env;
 // opens the database
 const { respond } = await import("./respond.ts").catch(refuse);
 const handle = toNodeHandler(serve);
-const underWay = new Set<ServerResponse>();
+const inFlight = new Set<ServerResponse>();
 const server = createServer((incoming, outgoing) => {
-  underWay.add(outgoing);
-  outgoing.once("close", () => underWay.delete(outgoing));
+  inFlight.add(outgoing);
+  outgoing.once("close", () => inFlight.delete(outgoing));
   handle(incoming, outgoing);
 });
 // longer than the minute after which load balancers close an idle connection, so that the server never closes first
@@ -40,7 +40,7 @@ function serve(request: Request): Response | Promise<Response> {
   const { pathname } = new URL(request.url);
   // for Docker and Kubernetes: the process is alive, even if the gateway is down
   if (pathname === "/live") return new Response("ok\n");
-  if (pathname === "/metrics") return answerScraper(request, env.METRICS_TOKEN);
+  if (pathname === "/metrics") return serveMetrics(request, env.METRICS_TOKEN);
   return respond(request, env);
 }
 
@@ -54,7 +54,7 @@ function refuse({ message }: Error): never {
 async function stop(): Promise<void> {
   const endsAt = Date.now() + drainMs;
   server.close();
-  const ends = [...underWay].map((outgoing) => once(outgoing, "close"));
+  const ends = [...inFlight].map((outgoing) => once(outgoing, "close"));
   await Promise.race([Promise.all(ends), pause(drainMs, undefined, { ref: false })]);
   // then the streams without a reader
   await host.close(Math.max(endsAt - Date.now(), 0));

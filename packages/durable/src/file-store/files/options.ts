@@ -120,7 +120,7 @@ function checkArchive<Env>(options: ArchiveOptions<Env>): ArchiveSettings<Env> {
   return { ...readNumbers("fileStore: archive", ARCHIVE_DEFAULTS, options), ...(hosts && { hosts }) };
 }
 
-/** Returns the given numbers, and the others of `defaults`. @throws {TypeError} for an invalid number */
+/** Returns the given numbers, with `defaults` for the rest. @throws {TypeError} for an invalid number */
 function readNumbers<Numbers extends object>(
   subject: string,
   defaults: Numbers,

@@ -11,7 +11,7 @@ const model = "beta3.0-video";
 const parameters = { duration: 5, resolution: "720P" } as const;
 const options = { storage: indexedDBStorage() };
 
-/** The room where videos are made. A video is a task that goes on at the gateway while the page is closed. */
+/** The room for videos. A video is a task that continues at the gateway while the page is closed. */
 export function Videos() {
   const { create, reset, phase, error } = useVideoTask(options);
   const { tasks, remove } = useVideoTasks(options);
