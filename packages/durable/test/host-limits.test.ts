@@ -121,6 +121,20 @@ test("a connection for notifications that fails is reported once, and made again
   network.close();
 });
 
+test("a database that is away for long is asked for notifications with growing pauses", async () => {
+  const pauses: unknown[] = [];
+  const { setTimeout } = globalThis;
+  vi.stubGlobal("setTimeout", (work: () => void, ms?: number) => {
+    if (new Error().stack?.includes("PostgresBus.#pause")) pauses.push(ms);
+    return setTimeout(work, Math.min(ms ?? 0, 10));
+  });
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const host = postgresHost({ url: "postgres://127.0.0.1:1/away" });
+  bind(host);
+  await expect.poll(() => pauses.slice(0, 8)).toEqual([200, 400, 800, 1600, 3200, 5000, 5000, 5000]);
+  await host.close();
+});
+
 test("a host that closes locks a key before its timers on Postgres, as other processes do", async () => {
   const url = await postgresURL();
   const host = postgresHost({ url, schema: "closing" });
