@@ -123,7 +123,7 @@ function tableOfUsers(): string {
     "stored responses",
     "a video each",
   ];
-  return `${formatTable(head, rows)}\n\nDollars a month, for ${RESPONSES} responses of 30 s for each user and day, by list prices of ${PRICES.day} without CPU time. Each column is on top of the ones before it. The peak is ${PEAK} times the average.`;
+  return `${formatTable(head, rows)}\n\nDollars a month on Cloudflare, for ${RESPONSES} responses of 30 s for each user and day, by list prices of ${PRICES.day} without CPU time. Each column is on top of the ones before it. The peak is ${PEAK} times the average.`;
 }
 
 function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
