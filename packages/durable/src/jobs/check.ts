@@ -92,7 +92,7 @@ export function createCheck(context: StoreContext) {
     `${kind}.check`,
     async (tx: Transaction, { id, by }: JobId & { readonly by: string }): Promise<Checked> => {
       const [found] = await tx.query<JobRow>(
-        `SELECT owner, state, details, ticket, payment, is_settled, alive_until, expires_at FROM jobs WHERE ${ONE}`,
+        `SELECT owner, state, details, ticket, payment, alive_until, expires_at FROM jobs WHERE ${ONE}`,
         ...[tx.key, kind, id],
       );
       if (!found) return {};
@@ -107,7 +107,7 @@ export function createCheck(context: StoreContext) {
       // also after a commit whose response was lost
       const lost = owner === by ? { ...toReport, wasSent: row.state === "lost" } : undefined;
       const endsAt = row.expires_at ?? tx.now;
-      if (ticket !== null && !isSettled(row)) {
+      if (ticket !== null) {
         // a pause is as long as the time since the end of the lease, so that each is twice the previous one
         const pauseMs = Math.max(SETTLE_MS, Math.min(tx.now - row.alive_until, MAX_SETTLE_MS));
         const deadline = endsAt + UNSETTLED_MS;
@@ -127,7 +127,7 @@ export function createSettled(context: StoreContext) {
   const { kind, checkJob } = context;
   return operation(`${kind}.settled`, async (tx: Transaction, { id, owner }: Owner) => {
     const [row] = await tx.query<Pick<JobRow, "expires_at">>(
-      `UPDATE jobs SET is_settled = 1, ticket = NULL WHERE ${ONE} AND owner = ? RETURNING expires_at`,
+      `UPDATE jobs SET ticket = NULL WHERE ${ONE} AND owner = ? RETURNING expires_at`,
       ...[tx.key, kind, id, owner],
     );
     const endsAt = row?.expires_at ?? Number.POSITIVE_INFINITY;
@@ -151,18 +151,18 @@ export function createErase(context: StoreContext) {
         ...[tx.key, kind, ERASE_JOBS],
       ),
       tx.query<JobRow>(
-        `SELECT id, ticket, is_settled FROM jobs WHERE key = ? AND kind = ? AND expires_at IS NOT NULL
+        `SELECT id, ticket FROM jobs WHERE key = ? AND kind = ? AND expires_at IS NOT NULL
           AND details <> '{}' LIMIT ?`,
         ...[tx.key, kind, ERASE_JOBS],
       ),
     ]);
     if (open.length > 0) tx.publish();
     await Promise.all(
-      ended.map((row) => (isSettled(row) ? deleteJob(tx, context, row.id) : emptyJob(tx, context, row.id))),
+      ended.map(({ id, ticket }) => (ticket === null ? deleteJob : emptyJob)(tx, context, id)),
     );
     return {
       open: open.map(({ id }) => id),
-      unsettled: [...empty, ...ended.filter((row) => !isSettled(row))].map(({ id }) => id),
+      unsettled: [...empty, ...ended.filter(({ ticket }) => ticket !== null)].map(({ id }) => id),
       hasMore: ended.length === ERASE_JOBS,
     };
   });
@@ -187,10 +187,6 @@ async function settleLost(
   );
   tx.publish();
   return { ...row, state, owner, payment, expires_at };
-}
-
-function isSettled({ is_settled, ticket }: JobRow): boolean {
-  return is_settled === 1 || ticket === null;
 }
 
 /** Reads a job for its event. After an erasure only its id is left. */
