@@ -150,7 +150,7 @@ export class TimerRows {
         else await Promise.all([this.#touch(query, key, at), query(SCHEDULE, key, ...values)]);
         onSchedule(at);
       },
-      cancel: async (job: Job<never>, id: string) => {
+      cancel: async (job: Pick<Job<never>, "name">, id: string) => {
         await Promise.all([
           this.#lock(query, key),
           query(CANCEL, key, job.name, id),

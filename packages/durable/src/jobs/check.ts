@@ -199,7 +199,7 @@ async function deleteJob(tx: Transaction, { kind, checkJob }: StoreContext, id: 
   await Promise.all([
     tx.query(`DELETE FROM jobs WHERE ${ONE}`, tx.key, kind, id),
     tx.query(`DELETE FROM job_parts WHERE ${PARTS}`, tx.key, kind, id),
-    tx.cancel(checkJob as never, id),
+    tx.cancel(checkJob, id),
   ]);
 }
 

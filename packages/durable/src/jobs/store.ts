@@ -296,10 +296,7 @@ async function free(tx: Transaction, input: Free, { kind, checkJob }: StoreConte
   if (row.owner !== owner) return false;
   if (row.read_until > tx.now) tx.publish();
   if (isSettled) {
-    await Promise.all([
-      tx.query(`DELETE FROM jobs WHERE ${ONE}`, tx.key, kind, id),
-      tx.cancel(checkJob as never, id),
-    ]);
+    await Promise.all([tx.query(`DELETE FROM jobs WHERE ${ONE}`, tx.key, kind, id), tx.cancel(checkJob, id)]);
     return true;
   }
   const payment = { ...parseJSON<Payment>(row.payment), spent: 0 };

@@ -37,7 +37,7 @@ export interface Transaction extends Reader {
   /** Stores a timer that runs a job at a time. It replaces the timer with the same job and id. */
   schedule<Input extends JSONValue>(job: Job<Input>, timer: Timer<Input>): Promise<void>;
   /** Deletes a timer. */
-  cancel(job: Job<never>, id: string): Promise<void>;
+  cancel(job: Pick<Job<never>, "name">, id: string): Promise<void>;
   /** Calls the listeners of this key, in every process, after the commit. */
   publish(): void;
 }
