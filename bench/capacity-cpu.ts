@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { bundle } from "../packages/worker-proxy/test/support/bundle.ts";
+import { bundleAttacked } from "../packages/worker-proxy/test/support/bundle.ts";
 import { startWorkerd } from "../packages/worker-proxy/test/support/workerd-process.ts";
 
 /* The CPU of responses in workerd, Worker and objects together, for the table of capacity.ts. */
@@ -63,14 +63,11 @@ async function cpuWith(
   kind: "alone" | "streams" | "creates",
 ): Promise<number> {
   const proxy = await startWorkerd({
-    code: await bundle("worker-proxy/test/fixture/attacked.ts", {
-      TIMEOUT: "{}",
-      PLAN: JSON.stringify(plan),
+    code: await bundleAttacked({
+      plan,
+      options: { models: ["delta-5.3", "gamma-image-5-0-260128"], routes: ["chat", "images"] },
     }),
     texts: { UPSTREAM: upstream, GATEWAY_API_KEY: "sk-capacity-0123456789" },
-    values: {
-      OPTIONS: { models: ["delta-5.3", "gamma-image-5-0-260128"], routes: ["chat", "images"] },
-    },
     objects: { SLUICE: "Sluice" },
   });
   const usedMs = () => {

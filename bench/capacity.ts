@@ -25,6 +25,15 @@ const RESPONSES = 10;
 const DAYS = 30;
 /** Responses of a day, by how many more there are in its busiest hour than on average. */
 const PEAK = 3;
+const USERS = [1000, 100_000, 10_000_000];
+/** Time of a response, and what a process bounds: each open response is a job, and has a reader. */
+const RESPONSE_SECONDS = 30;
+const MAX_LOCAL = 5000;
+/**
+ * Transactions of a stored response of 30 s with a budget of its user: claim, two appends and end, and three of the timer
+ * that deletes it. `stored-costs-postgres.test.ts` and `jobs-processes.test.ts` count them.
+ */
+const TRANSACTIONS = 7;
 
 interface Use {
   readonly name: string;
@@ -42,7 +51,7 @@ const MARKS = /(<!-- capacity: written by bench\/capacity\.ts -->\n).*(<!-- end 
 
 const uses = counted();
 const cpu = await readCPU();
-const text = `\n${tableOfUsers()}\n\n`;
+const text = `\n${tableOfUsers()}\n\n${tableOfHosts()}\n\n`;
 console.log(`\n${tableOfUses()}\n${text}`);
 writeFileSync(
   page,
@@ -102,10 +111,10 @@ function tableOfUsers(): string {
   // a stored response was counted with one budget
   const stored = priceFor("a stored response", "the deletion of a stored response") - priceFor("a budget");
   const video = priceFor("a video of a minute that is watched", "its end, its webhook and its copy");
-  const rows = [1000, 100_000, 10_000_000].map((users) => {
+  const rows = USERS.map((users) => {
     const responses = users * RESPONSES;
     const month = (price: number) => dollars(responses * DAYS * price);
-    const rate = (responses / 86_400) * PEAK;
+    const rate = calculateRate(users);
     return [
       users.toLocaleString("en"),
       rate < 10 ? rate.toFixed(1) : Math.round(rate).toLocaleString("en"),
@@ -123,7 +132,28 @@ function tableOfUsers(): string {
     "stored responses",
     "a video each",
   ];
-  return `${formatTable(head, rows)}\n\nDollars a month, for ${RESPONSES} responses of 30 s for each user and day, by list prices of ${PRICES.day} without CPU time. Each column is on top of the ones before it. The peak is ${PEAK} times the average.`;
+  return `${formatTable(head, rows)}\n\nDollars a month on Cloudflare, for ${RESPONSES} responses of 30 s for each user and day, by list prices of ${PRICES.day} without CPU time. Each column is on top of the ones before it. The peak is ${PEAK} times the average.`;
+}
+
+/** What one process and one database have to do on hosts of one's own. */
+function tableOfHosts(): string {
+  const rows = USERS.map((users) => {
+    const rate = calculateRate(users);
+    const open = rate * RESPONSE_SECONDS;
+    const processes = Math.ceil((2 * open) / MAX_LOCAL);
+    return [users, open, processes, rate * TRANSACTIONS].map(formatCount);
+  });
+  const head = ["users a day", "open responses, at the peak", "processes", "transactions a second"];
+  return `${formatTable(head, rows)}\n\nOn Node and Postgres, for the same stored responses with a budget of the user. A process holds ${formatCount(MAX_LOCAL / 2)} open responses, each with one reader.`;
+}
+
+/** Returns the responses a second in the busiest hour. */
+function calculateRate(users: number): number {
+  return ((users * RESPONSES) / 86_400) * PEAK;
+}
+
+function formatCount(count: number): string {
+  return Math.ceil(count).toLocaleString("en");
 }
 
 function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {

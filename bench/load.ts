@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { bundle } from "../packages/worker-proxy/test/support/bundle.ts";
+import { bundleAttacked } from "../packages/worker-proxy/test/support/bundle.ts";
 import { startWorkerd } from "../packages/worker-proxy/test/support/workerd-process.ts";
 
 /*
@@ -46,12 +46,8 @@ type Workerd = Awaited<ReturnType<typeof startWorkerd>>;
 
 async function startProxy(plan: object): Promise<Workerd> {
   return await startWorkerd({
-    code: await bundle("worker-proxy/test/fixture/attacked.ts", {
-      TIMEOUT: "{}",
-      PLAN: JSON.stringify(plan),
-    }),
+    code: await bundleAttacked({ plan, options: { limits: { maxStreamsPerUser: 10 } } }),
     texts: { UPSTREAM: upstream, GATEWAY_API_KEY: "sk-load-0123456789" },
-    values: { OPTIONS: { limits: { maxStreamsPerUser: 10 } } },
     objects: { SLUICE: "Sluice" },
     isInspected: true,
   });

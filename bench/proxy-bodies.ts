@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { bundle } from "../packages/worker-proxy/test/support/bundle.ts";
+import { bundleAttacked } from "../packages/worker-proxy/test/support/bundle.ts";
 import { startWorkerd } from "../packages/worker-proxy/test/support/workerd-process.ts";
 
 /*
@@ -55,9 +55,8 @@ gateway.listen(0, "127.0.0.1");
 await once(gateway, "listening");
 const UPSTREAM = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
 const proxy = {
-  code: await bundle("worker-proxy/test/fixture/attacked.ts", { TIMEOUT: "{}", PLAN: "{}" }),
+  code: await bundleAttacked({ options: { limits: { maxBodyBytes: SIZE } } }),
   texts: { UPSTREAM, GATEWAY_API_KEY: "a-key-for-the-bench-0123456789" },
-  values: { OPTIONS: { limits: { maxBodyBytes: SIZE } } },
   objects: { SLUICE: "Sluice" },
 };
 

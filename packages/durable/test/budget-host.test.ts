@@ -249,6 +249,15 @@ describe("if the database fails", () => {
     expect(await opened.budgets()).toMatchObject([{ spent: 30, reserved: 0 }]);
   });
 
+  test("the log names what a refused request could not give back", async () => {
+    const log = vi.spyOn(console, "error").mockImplementation(() => {});
+    const opened = openBudget({ options: { limits: { user: 100, all: 5 } } });
+    spyOn(opened, "budget.settle").mockRejectedValue(away);
+    expect((await opened.chat("ann", { max_tokens: 60 })).status).toBe(429);
+    expect(log.mock.calls.join()).toMatch(/budget: .* of 60 .* Error: the connection of 10\.0\.0\.1 is lost/);
+    expect(await opened.budgets()).toMatchObject([{ reserved: 60 }]);
+  });
+
   test("a response that can't be settled spends its whole reservation at the deadline", async () => {
     const opened = openBudget({ options: { windowMs: 24 * HOUR } });
     const settle = spyOn(opened, "budget.settle").mockRejectedValue(away);

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { nodeHost } from "@sluice/durable/node";
 import { postgresHost } from "@sluice/durable/postgres";
 import type { Host } from "@sluice/worker-proxy";
-import type { BoundHost, StoredPart } from "@sluice/worker-proxy/plugin";
+import type { BoundHost, Job, StoredPart } from "@sluice/worker-proxy/plugin";
 import { Client } from "pg";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { job, operation, source } from "../src/host/define.js";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { job, operation, reading, source } from "../src/host/define.js";
 import {
   faultPart,
   fill,
@@ -121,6 +121,20 @@ test("a connection for notifications that fails is reported once, and made again
   network.close();
 });
 
+test("a database that is away for long is asked for notifications with growing pauses", async () => {
+  const pauses: unknown[] = [];
+  const { setTimeout } = globalThis;
+  vi.stubGlobal("setTimeout", (work: () => void, ms?: number) => {
+    if (new Error().stack?.includes("PostgresBus.#pause")) pauses.push(ms);
+    return setTimeout(work, Math.min(ms ?? 0, 10));
+  });
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const host = postgresHost({ url: "postgres://127.0.0.1:1/away" });
+  bind(host);
+  await expect.poll(() => pauses.slice(0, 8)).toEqual([200, 400, 800, 1600, 3200, 5000, 5000, 5000]);
+  await host.close();
+});
+
 test("a host that closes locks a key before its timers on Postgres, as other processes do", async () => {
   const url = await postgresURL();
   const host = postgresHost({ url, schema: "closing" });
@@ -146,6 +160,50 @@ test("a host that closes locks a key before its timers on Postgres, as other pro
   await other.query("COMMIT");
   await closed;
   await other.end();
+});
+
+test("a job whose onGivenUp fails too is tried with growing pauses for about a week, and its end is reported", async () => {
+  const triedAt: number[] = [];
+  const stuck: Job<null> = {
+    name: "limits.stuck",
+    attempts: 1,
+    run: () => Promise.reject(new Error("it fails")),
+    onGivenUp() {
+      triedAt.push(Date.now());
+      return Promise.reject(new Error("the end can't be stored"));
+    },
+  };
+  const plan = operation("limits.planStuck", async (transaction, _: null) => {
+    await transaction.schedule(stuck, { id: "a", at: transaction.now, input: null });
+    return null;
+  });
+  const readDue = reading("limits.readDue", async ({ query }, _: null) => {
+    const rows = await query<{ due: number }>("SELECT due FROM timers");
+    return rows.map(({ due }) => due);
+  });
+  vi.useFakeTimers({ now: Date.UTC(2040, 0, 1) });
+  onTestFinished(() => void vi.useRealTimers());
+  const host = nodeHost({ file: ":memory:" });
+  const reports: string[] = [];
+  const part = { tables: [], operations: [plan, readDue], jobs: [stuck] };
+  const bound = host.open({ parts: [part], report: (subject) => void reports.push(subject) })({});
+  await bound.run("a", plan, null);
+  for (let due = [Date.now()]; due[0] !== undefined; due = [...(await bound.run("a", readDue, null))]) {
+    vi.setSystemTime(due[0]);
+    await vi.advanceTimersByTimeAsync(1_000);
+  }
+  const pauses = triedAt.slice(1).map((at, nth) => Math.floor((at - (triedAt[nth] ?? 0)) / 1000));
+  expect(pauses.slice(0, 4)).toEqual([2, 4, 8, 16]);
+  expect(Math.max(...pauses)).toBeLessThanOrEqual(3_601);
+  expect((Date.now() - (triedAt[0] ?? 0)) / 86_400_000).toBeCloseTo(7, 0);
+  expect(reports.slice(0, 3)).toEqual([
+    "job limits.stuck, attempt 1",
+    "job limits.stuck, onGivenUp 1",
+    "job limits.stuck, onGivenUp 2",
+  ]);
+  expect(reports.at(-1)).toBe("job limits.stuck, its last onGivenUp; its timer is deleted");
+  vi.useRealTimers();
+  await host.close();
 });
 
 test("a file that another process has is refused with what to do", async () => {

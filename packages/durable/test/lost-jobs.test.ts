@@ -314,6 +314,54 @@ describe("a reservation that could not be settled (cases 115, 142)", () => {
   });
 });
 
+describe("a meter that fails for long", () => {
+  /** A stream that has ended, whose reservation could not be settled. */
+  async function openUnsettled() {
+    const lines = silenceLog();
+    const { purse, gateway, open } = openProcesses();
+    gateway.streams(piece("a") + end);
+    vi.useFakeTimers({ now: START });
+    purse.fails = true;
+    const process = open();
+    const id = readStreamId(await process.startStream(keyed));
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(process.jobs).toMatchObject([{ id, outcome: "complete", spent: 7 }]);
+    return { id, lines, purse, process };
+  }
+
+  test("gets its settlements when it works again after an hour, and is asked less and less often", async () => {
+    const { lines, purse, process } = await openUnsettled();
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    const asked = lines.filter((line) => line.includes("job streams.check")).length;
+    expect(asked).toBeGreaterThan(5);
+    expect(asked).toBeLessThan(10);
+    purse.fails = false;
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect([purse.reserved.size, purse.spent]).toEqual([0, [7]]);
+    expect(process.jobs).toHaveLength(1);
+    expect(await process.host.count("jobs")).toBe(0);
+  });
+
+  test("loses no reservation silently: after the last attempt an event and the log name it", async () => {
+    const { id, lines, purse, process } = await openUnsettled();
+    await vi.advanceTimersByTimeAsync(4_300_000);
+    expect(process.jobs.slice(1)).toMatchObject([
+      { job: "chat", id, outcome: "dropped", code: "reservation_unsettled", reserved: 100 },
+    ]);
+    expect(process.jobs[1]).not.toHaveProperty("spent");
+    expect(lines.join()).toContain(`${id}: its reservation was not settled in time`);
+    expect(await process.host.count("jobs")).toBe(0);
+    expect(purse.reserved.size).toBe(1);
+  });
+
+  test("without settleTicket is reported, too", async () => {
+    const { process, purse } = await openUnsettled();
+    Object.assign(purse.plugin, { settleTicket: undefined });
+    await vi.advanceTimersByTimeAsync(4_300_000);
+    expect(process.jobs.slice(1)).toMatchObject([{ code: "reservation_unsettled" }]);
+  });
+});
+
 test("Nothing is left of a stream ten minutes after its end, and its key is free again", async () => {
   const { gateway, open } = openProcesses();
   gateway.streams(piece("a") + end);

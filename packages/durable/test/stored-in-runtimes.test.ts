@@ -43,6 +43,8 @@ describe.each(["workerd", "Node"] as const)("in a process of %s", (runtime) => {
       expect(await readUntilTestEnds(again).until("[DONE]")).toBe(
         `id: 2\n${chunk("two")}id: 3\n${finish}id: 4\n${done}`,
       );
+      const whole = await send("ann", readPath(response), { headers: { "last-event-id": "4" } });
+      expect(whole.status).toBe(204);
       expect(upstream.requests).toHaveLength(1);
     });
 

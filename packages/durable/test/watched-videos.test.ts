@@ -283,7 +283,7 @@ describe("the end of a watch", () => {
     const { run } = apply;
     vi.spyOn(apply, "run").mockImplementationOnce(async (transaction, input) => {
       const output = await run(transaction, input);
-      await transaction.cancel({ name: "videos.poll" } as never, "t-1");
+      await transaction.cancel({ name: "videos.poll" }, "t-1");
       return output;
     });
     await until(() => polls.length === 2);

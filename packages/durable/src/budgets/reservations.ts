@@ -1,4 +1,4 @@
-import type { BoundHost, Exhausted } from "@sluice/worker-proxy/plugin";
+import { type BoundHost, type Exhausted, logError } from "@sluice/worker-proxy/plugin";
 import { type BudgetReader, findLimitKeys, isOwn, type Rule, readLimit } from "./limits.js";
 import { type KeyLimit, logLost, type Reserve, type Reserving, reserve, settle } from "./operations.js";
 
@@ -94,7 +94,12 @@ export async function reserveAll(
   // prefer the user's own limit: the user can read it at `GET /v1/budget`
   const refusal = refusals.find(({ isShared }) => !isShared) ?? refusals[0];
   const ticket = { id: plan.id, amount: plan.amount, keys: [...keys] };
-  if (failed || refusal) await settleTicket(host, ticket, 0).catch(() => {});
+  if (failed || refusal)
+    await settleTicket(host, ticket, 0).catch((error) =>
+      logError(
+        `budget: a reservation of ${plan.amount} could not be given back, and is spent: ${String(error)}`,
+      ),
+    );
   if (failed) throw failed.reason;
   return refusal ?? ticket;
 

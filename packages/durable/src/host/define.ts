@@ -21,8 +21,14 @@ export function job<Input>(name: string, attempts: number, run: Job<Input>["run"
   return { name, attempts, run };
 }
 
+/** Declares a job that operations schedule, and whose `run` a plugin adds. */
+export function declareJob<Input>(name: string, attempts = Number.POSITIVE_INFINITY): Job<Input> {
+  return job(name, attempts, () => Promise.reject(new Error(`${name}: belongs to no plugin`)));
+}
+
 /**
- * Defines a job that is tried until it succeeds. It only reads and writes rows, so that it is never what ends its process.
+ * Defines a job that is tried until it succeeds. After an attempt without an end it only reads and writes rows, so that
+ * it does not end its process again.
  */
 export function persistentJob<Input>(name: string, run: Job<Input>["run"]): Job<Input> {
   return { name, attempts: Number.POSITIVE_INFINITY, run, onGivenUp: run };

@@ -3,8 +3,9 @@ import { Listeners } from "./listeners.js";
 import type { PostgresConnection } from "./postgres-connection.js";
 import { createListener, ignore } from "./postgres-pool.js";
 
-/** Pause before a new listening connection is opened, in milliseconds. */
-const RECONNECT_MS = 200;
+/** Pause before a new listening connection is opened, in milliseconds. It doubles with each failure, up to the maximum. */
+const RECONNECT_MS = 100;
+const MAX_RECONNECT_MS = 5_000;
 /** Pause between checks of the listening connection, in milliseconds: a network may drop it silently. */
 const CHECK_MS = 15_000;
 /** Maximum number of changed keys that wait to be sent. Readers find other changes by polling. */
@@ -70,7 +71,7 @@ export class PostgresBus {
   }
 
   async #listen(): Promise<void> {
-    let isReported = false;
+    let failures = 0;
     while (!this.#isClosed) {
       const client = createListener(this.#url, this.#connection);
       const ended = new Promise<void>((resolve) => client.once("end", () => resolve()));
@@ -81,18 +82,18 @@ export class PostgresBus {
         await client.connect();
         await client.query(`LISTEN "${this.#channel}"`);
         this.#client = client;
-        isReported = false;
+        failures = 0;
         // without a connection this process missed changes
         this.listeners.notifyAll();
         await this.#check(client, ended);
       } catch (error) {
         // the next iteration reconnects; an outage is reported once
-        if (!isReported) this.#report("notifications of Postgres; readers see changes later", error);
-        isReported = true;
+        failures += 1;
+        if (failures === 1) this.#report("notifications of Postgres; readers see changes later", error);
       }
       this.#client = undefined;
       await client.end().catch(ignore);
-      if (!this.#isClosed) await this.#pause(RECONNECT_MS);
+      if (!this.#isClosed) await this.#pause(Math.min(RECONNECT_MS * 2 ** failures, MAX_RECONNECT_MS));
     }
   }
 

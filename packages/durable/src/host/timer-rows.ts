@@ -86,7 +86,7 @@ const START_NEXT = `UPDATE timers SET due = next_due, input = next_input, attemp
 const PUT_BACK = `UPDATE timers SET due = ?, attempts = attempts - 1, deaths = deaths - 1, run = NULL ${MINE}`;
 const FINISH = `DELETE FROM timers ${MINE}`;
 const FINISH_CANCELED = `DELETE FROM timers ${MINE} AND is_canceled = 1`;
-const RETRY = `UPDATE timers SET due = ?, deaths = 0, run = NULL ${MINE}`;
+const RETRY = `UPDATE timers SET due = ?, attempts = ?, deaths = 0, run = NULL ${MINE}`;
 const RENEW = `UPDATE timers SET due = ? ${MINE}`;
 // a delay, so that a process whose first job ends it can still serve requests
 const RECOVER = "UPDATE timers SET due = ? + 1000 * deaths WHERE run IS NOT NULL";
@@ -212,7 +212,7 @@ export class TimerRows {
       this.#lock(query, timer.key),
       query<{ due: number }>(START_NEXT, 0, ...mine),
       query(retryAt === null ? FINISH : FINISH_CANCELED, ...mine),
-      retryAt !== null && query(RETRY, retryAt, ...mine),
+      retryAt !== null && query(RETRY, retryAt, timer.attempts, ...mine),
     ]);
     const due = next?.due ?? retryAt;
     if (due !== null) await this.#touch(query, timer.key, due);

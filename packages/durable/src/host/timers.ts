@@ -19,10 +19,12 @@ const MAX_SUSPECTS = 8;
 const SUSPECT_MS = 1_000;
 /** Maximum time of one attempt, in milliseconds. */
 const MAX_JOB_MS = 900_000;
+/** Number of attempts that take about a week, with the pauses below. */
+const WEEK_ATTEMPTS = 180;
 /** A job that is unknown here. Another version of this program may have it, so that it is tried for about a week. */
 const UNKNOWN_JOB: Job<never> = {
   name: "",
-  attempts: 180,
+  attempts: WEEK_ATTEMPTS,
   run: () => Promise.reject(new Error("no plugin has it; another version of this program may run it")),
 };
 /** Pause before the second attempt, in milliseconds. It doubles for each attempt, up to an hour. */
@@ -195,20 +197,34 @@ export class Timers {
     const { key, job: name, attempts, deaths, input } = timer;
     const job = this.#jobs.get(name) ?? UNKNOWN_JOB;
     const context = this.#host.createContext(key, attempts, controller.signal);
+    const report = (what: string, error: unknown) => this.#host.report(`job ${name}, ${what}`, error);
     try {
       if (deaths > MAX_DEATHS) throw new Error(`it ended its process ${MAX_DEATHS} times`);
-      if (attempts > job.attempts) throw new Error(`the last of its ${job.attempts} attempts was cut off`);
-      await this.#runWithin(controller, () => job.run(context, JSON.parse(input) as never));
+      if (attempts > job.attempts && isSuspect(timer))
+        throw new Error(`the last of its ${job.attempts} attempts was cut off`);
+      if (attempts <= job.attempts) {
+        await this.#runWithin(controller, () => job.run(context, JSON.parse(input) as never));
+        return await this.#end(timer, null);
+      }
     } catch (error) {
       // `close` puts the timer back
       if (this.#isClosed) return;
-      this.#host.report(`job ${name}, attempt ${Math.min(attempts, job.attempts)}`, error);
-      if (attempts < job.attempts && deaths <= MAX_DEATHS)
-        return await this.#end(timer, Math.min(RETRY_MS * 2 ** (attempts - 1), MAX_RETRY_MS));
-      // if this fails, the lease ends, and it runs again
-      await this.#runWithin(controller, async () => job.onGivenUp?.(context, JSON.parse(input) as never));
+      report(`attempt ${Math.min(attempts, job.attempts)}`, error);
+      if (attempts < job.attempts && deaths <= MAX_DEATHS) return await this.#end(timer, getPause(attempts));
     }
-    await this.#end(timer, null);
+    // counted after the attempts, so that `run` is not called again
+    const tries = Math.max(1, attempts - job.attempts + 1);
+    let retryMs: number | null = null;
+    try {
+      await this.#runWithin(controller, async () => job.onGivenUp?.(context, JSON.parse(input) as never));
+    } catch (error) {
+      if (this.#isClosed) return;
+      const isLast = tries >= WEEK_ATTEMPTS;
+      report(isLast ? "its last onGivenUp; its timer is deleted" : `onGivenUp ${tries}`, error);
+      if (!isLast) retryMs = getPause(tries);
+    }
+    const isBounded = Number.isFinite(job.attempts);
+    await this.#end(isBounded ? { ...timer, attempts: Math.max(attempts, job.attempts) } : timer, retryMs);
   }
 
   /** Runs work for up to {@link MAX_JOB_MS}, until the controller aborts. */
@@ -232,6 +248,11 @@ export class Timers {
     );
     if (due !== null) this.#host.onSchedule(due);
   }
+}
+
+/** Returns the pause after a failed attempt, in milliseconds. */
+function getPause(attempts: number): number {
+  return Math.min(RETRY_MS * 2 ** (attempts - 1), MAX_RETRY_MS);
 }
 
 /** Returns true if the previous attempt did not report its end, so that it may have ended its process. */

@@ -6,19 +6,23 @@ import { CHECK_MS, isOpen, type JobDetails, type Payment, parseJSON, SETTLE_MS }
 import type { JobId, Owner, StoreContext } from "./store.js";
 import { type JobRow, ONE, PARTS } from "./table.js";
 
-/** A job whose owner did not renew its lease. */
-interface LostJob {
+/** A job in the form that its event needs. */
+interface JobToReport {
   readonly details: JobDetails;
   readonly payment: Payment;
+}
+
+/** A job whose owner did not renew its lease. */
+interface LostJob extends JobToReport {
   /** False if the request was never sent: nothing was spent, and the id is free. */
   readonly wasSent: boolean;
 }
 
-/** A reservation that is not settled yet. */
-interface Unsettled extends Owner {
+/** A reservation that is not settled yet. `payment.spent` is the amount to spend; undefined for the whole reservation. */
+interface Unsettled extends Owner, JobToReport {
   readonly ticket: string;
-  /** The amount to spend; undefined for the whole reservation. */
-  readonly spent: number | undefined;
+  /** True for the last attempt to settle it. */
+  readonly isLast: boolean;
 }
 
 /** The result of a check. */
@@ -40,12 +44,14 @@ export interface Erased {
 
 /** Time after the expiry of a job for which a failed settlement is retried, in milliseconds. */
 const UNSETTLED_MS = 3_600_000;
+/** Maximum pause between two attempts to settle, in milliseconds. */
+const MAX_SETTLE_MS = 3_600_000;
 /** Maximum number of ended jobs that an operation erases. */
 const ERASE_JOBS = 100;
 
 /**
  * Checks one job. It settles and reports a job whose owner has ended, deletes an expired job, and retries a failed
- * settlement. Concurrent calls report a lost job once.
+ * settlement. Concurrent calls report a lost job once. After the last attempt an event reports the reservation.
  *
  * @throws the error of the meter; the next check tries again
  */
@@ -61,8 +67,17 @@ export async function checkJob(jobs: JobsContext, { host, key, env }: KeyContext
     reportJob(jobs, details, { outcome: "lost", code: lostCode, ...payment }, env);
   }
   if (!unsettled) return;
-  const { ticket, spent, owner } = unsettled;
-  await getServer().meter?.settleTicket?.(ticket, spent, env);
+  const { ticket, owner, payment, details, isLast } = unsettled;
+  try {
+    const { meter } = getServer();
+    if (!meter?.settleTicket) throw new Error("no plugin has settleTicket");
+    await meter.settleTicket(ticket, payment.spent, env);
+  } catch (error) {
+    if (!isLast) throw error;
+    await logJob(jobs, `${details.eventId}: its reservation was not settled in time`, error, env);
+    const end = { outcome: "dropped", code: "reservation_unsettled", reserved: payment.reserved } as const;
+    reportJob(jobs, details, end, env);
+  }
   await host.run(key, store.settled, { id, owner });
 }
 
@@ -77,7 +92,7 @@ export function createCheck(context: StoreContext) {
     `${kind}.check`,
     async (tx: Transaction, { id, by }: JobId & { readonly by: string }): Promise<Checked> => {
       const [found] = await tx.query<JobRow>(
-        `SELECT owner, state, details, ticket, payment, is_settled, alive_until, expires_at FROM jobs WHERE ${ONE}`,
+        `SELECT owner, state, details, ticket, payment, alive_until, expires_at FROM jobs WHERE ${ONE}`,
         ...[tx.key, kind, id],
       );
       if (!found) return {};
@@ -87,12 +102,18 @@ export function createCheck(context: StoreContext) {
         return {};
       }
       const row = isOpen(found.state) ? await settleLost(tx, context, id, by, found) : found;
+      const { owner, ticket } = row;
+      const toReport = readJob(id, row);
       // also after a commit whose response was lost
-      const lost = row.owner === by ? readLost(row) : undefined;
+      const lost = owner === by ? { ...toReport, wasSent: row.state === "lost" } : undefined;
       const endsAt = row.expires_at ?? tx.now;
-      if (!isSettled(row) && tx.now < endsAt + UNSETTLED_MS) {
-        await later(tx.now + SETTLE_MS);
-        return { lost, unsettled: readUnsettled(id, row) };
+      if (ticket !== null) {
+        // a pause is as long as the time since the end of the lease, so that each is twice the previous one
+        const pauseMs = Math.max(SETTLE_MS, Math.min(tx.now - row.alive_until, MAX_SETTLE_MS));
+        const deadline = endsAt + UNSETTLED_MS;
+        const isLast = tx.now >= deadline;
+        await later(isLast ? tx.now + SETTLE_MS : Math.min(tx.now + pauseMs, deadline));
+        return { lost, unsettled: { id, owner, ticket, isLast, ...toReport } };
       }
       if (endsAt > tx.now) await later(endsAt);
       else await deleteJob(tx, context, id);
@@ -106,7 +127,7 @@ export function createSettled(context: StoreContext) {
   const { kind, checkJob } = context;
   return operation(`${kind}.settled`, async (tx: Transaction, { id, owner }: Owner) => {
     const [row] = await tx.query<Pick<JobRow, "expires_at">>(
-      `UPDATE jobs SET is_settled = 1, ticket = NULL WHERE ${ONE} AND owner = ? RETURNING expires_at`,
+      `UPDATE jobs SET ticket = NULL WHERE ${ONE} AND owner = ? RETURNING expires_at`,
       ...[tx.key, kind, id, owner],
     );
     const endsAt = row?.expires_at ?? Number.POSITIVE_INFINITY;
@@ -130,18 +151,18 @@ export function createErase(context: StoreContext) {
         ...[tx.key, kind, ERASE_JOBS],
       ),
       tx.query<JobRow>(
-        `SELECT id, ticket, is_settled FROM jobs WHERE key = ? AND kind = ? AND expires_at IS NOT NULL
+        `SELECT id, ticket FROM jobs WHERE key = ? AND kind = ? AND expires_at IS NOT NULL
           AND details <> '{}' LIMIT ?`,
         ...[tx.key, kind, ERASE_JOBS],
       ),
     ]);
     if (open.length > 0) tx.publish();
     await Promise.all(
-      ended.map((row) => (isSettled(row) ? deleteJob(tx, context, row.id) : emptyJob(tx, context, row.id))),
+      ended.map(({ id, ticket }) => (ticket === null ? deleteJob : emptyJob)(tx, context, id)),
     );
     return {
       open: open.map(({ id }) => id),
-      unsettled: [...empty, ...ended.filter((row) => !isSettled(row))].map(({ id }) => id),
+      unsettled: [...empty, ...ended.filter(({ ticket }) => ticket !== null)].map(({ id }) => id),
       hasMore: ended.length === ERASE_JOBS,
     };
   });
@@ -168,27 +189,17 @@ async function settleLost(
   return { ...row, state, owner, payment, expires_at };
 }
 
-function isSettled({ is_settled, ticket }: JobRow): boolean {
-  return is_settled === 1 || ticket === null;
-}
-
-function readLost({ details, payment, state }: JobRow): LostJob {
-  return {
-    details: JSON.parse(details) as JobDetails,
-    payment: parseJSON<Payment>(payment) ?? {},
-    wasSent: state === "lost",
-  };
-}
-
-function readUnsettled(id: string, { owner, ticket, payment }: JobRow): Unsettled {
-  return { id, owner, ticket: ticket ?? "", spent: parseJSON<Payment>(payment)?.spent };
+/** Reads a job for its event. After an erasure only its id is left. */
+function readJob(id: string, { details, payment }: JobRow): JobToReport {
+  const known = { eventId: id, startedAt: Date.now(), ...(JSON.parse(details) as Partial<JobDetails>) };
+  return { details: known as JobDetails, payment: parseJSON<Payment>(payment) ?? {} };
 }
 
 async function deleteJob(tx: Transaction, { kind, checkJob }: StoreContext, id: string): Promise<void> {
   await Promise.all([
     tx.query(`DELETE FROM jobs WHERE ${ONE}`, tx.key, kind, id),
     tx.query(`DELETE FROM job_parts WHERE ${PARTS}`, tx.key, kind, id),
-    tx.cancel(checkJob as never, id),
+    tx.cancel(checkJob, id),
   ]);
 }
 

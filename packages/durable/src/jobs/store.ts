@@ -124,9 +124,9 @@ export function createJobStore(context: StoreContext) {
       `${kind}.storeTicket`,
       async (tx: Transaction, { id, owner, state, ticket, payment }: Ticket): Promise<Owned> => {
         const [row] = await tx.query<OwnedRow>(
-          `UPDATE jobs SET state = ?, ticket = ?, payment = ?, is_settled = ?, alive_until = ? WHERE ${MINE}
+          `UPDATE jobs SET state = ?, ticket = ?, payment = ?, alive_until = ? WHERE ${MINE}
             RETURNING stop, read_until`,
-          ...[state, ticket, JSON.stringify(payment), ticket === null ? 1 : 0, tx.now + ALIVE_MS],
+          ...[state, ticket, JSON.stringify(payment), tx.now + ALIVE_MS],
           ...[tx.key, kind, id, owner],
         );
         return describeOwned(row, tx.now);
@@ -212,9 +212,9 @@ async function claim(
   await Promise.all([
     tx.query(
       `INSERT INTO jobs (key, kind, id, owner, fingerprint, state, details, ticket, payment, text_id, last_id,
-        is_whole, is_settled, alive_until, read_until) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 1, ?, ?, 0)`,
+        is_whole, alive_until, read_until) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 1, ?, 0)`,
       ...[tx.key, kind, id, owner, fingerprint, state, JSON.stringify(details), ticket],
-      ...[payment && JSON.stringify(payment), ticket === null ? 1 : 0, tx.now + ALIVE_MS],
+      ...[payment && JSON.stringify(payment), tx.now + ALIVE_MS],
     ),
     store?.(),
     tx.schedule(checkJob, { id, at: tx.now + CHECK_MS, input: { id } }),
@@ -248,10 +248,11 @@ async function end(tx: Transaction, input: End, context: StoreContext) {
   // a retry after a commit whose response was lost
   if (!row || !isMine || !isOpen(row.state)) return { isEnded: isMine && row?.state === state, dropped: [] };
   const expiresAt = tx.now + retentionMs;
+  const settled = isSettled ? "ticket = NULL, " : "";
   await Promise.all([
     tx.query(
-      `UPDATE jobs SET state = ?, code = ?, payment = ?, is_settled = ?, ${RESPONSE}, expires_at = ? WHERE ${MINE}`,
-      ...[state, code, JSON.stringify(payment), Number(isSettled), ...responseValues(input)],
+      `UPDATE jobs SET state = ?, code = ?, payment = ?, ${settled}${RESPONSE}, expires_at = ? WHERE ${MINE}`,
+      ...[state, code, JSON.stringify(payment), ...responseValues(input)],
       ...[expiresAt, tx.key, kind, id, owner],
     ),
     insertParts(tx, kind, input),
@@ -295,16 +296,13 @@ async function free(tx: Transaction, input: Free, { kind, checkJob }: StoreConte
   if (row.owner !== owner) return false;
   if (row.read_until > tx.now) tx.publish();
   if (isSettled) {
-    await Promise.all([
-      tx.query(`DELETE FROM jobs WHERE ${ONE}`, tx.key, kind, id),
-      tx.cancel(checkJob as never, id),
-    ]);
+    await Promise.all([tx.query(`DELETE FROM jobs WHERE ${ONE}`, tx.key, kind, id), tx.cancel(checkJob, id)]);
     return true;
   }
   const payment = { ...parseJSON<Payment>(row.payment), spent: 0 };
   await Promise.all([
     tx.query(
-      `UPDATE jobs SET state = 'refused', payment = ?, is_settled = 0, expires_at = ? WHERE ${ONE}`,
+      `UPDATE jobs SET state = 'refused', payment = ?, expires_at = ? WHERE ${ONE}`,
       ...[JSON.stringify(payment), tx.now, tx.key, kind, id],
     ),
     tx.schedule(checkJob, { id, at: tx.now + SETTLE_MS, input: { id } }),

@@ -188,9 +188,12 @@ export const TIMERS: HostCases = {
       ["begin first 1", "begin o 1", "end o 1", "go", ...third],
     );
   },
-  async "tries a job again that fails, as often as it says, and then calls its onGivenUp"({ host, key }) {
+  async "tries a job again that fails, as often as it says, and then calls its onGivenUp until it succeeds"({
+    host,
+    key,
+  }) {
     await host.run(key, planFailing, null);
-    const failed = ["failed 1", "failed 2", "given up"];
+    const failed = ["failed 1", "failed 2", "given up 2", "given up 3"];
     await waitFor(() => host.run(key, notes, null), failed);
     await runOther(host, key);
     ensureSame(await host.run(key, notes, null), [...failed, "begin o 1", "end o 1"]);

@@ -156,7 +156,7 @@ export const isMarking = source("hostTests.isMarking", async function* ({ key },
   yield new TextEncoder().encode(`${marking.has(key)}`);
 });
 
-/** Fails at each attempt, and notes that it was given up. */
+/** Fails at each attempt, and the first time it is given up. Notes each. */
 const failing: Job<null> = {
   name: "hostTests.failing",
   attempts: 2,
@@ -164,8 +164,9 @@ const failing: Job<null> = {
     await host.run(key, note, { text: `failed ${attempt}` });
     throw new Error("a job of the tests fails");
   },
-  async onGivenUp({ host, key }) {
-    await host.run(key, note, { text: "given up" });
+  async onGivenUp({ host, key, attempt }) {
+    await host.run(key, note, { text: `given up ${attempt}` });
+    if (attempt === 2) throw new Error("a job of the tests fails after its last attempt");
   },
 };
 

@@ -2,7 +2,6 @@ import {
   type AdminOperation,
   type BoundHost,
   ensure,
-  type Job,
   type StoredPart,
   type Transaction,
   type Value,
@@ -155,7 +154,7 @@ async function remove(
     ...[key, key, ...values, PAGE],
   );
   const removed = rows.map(parseDeadLetter);
-  for (const { id } of removed) await transaction.cancel(expire as Job<never>, id);
+  for (const { id } of removed) await transaction.cancel(expire, id);
   return removed;
 }
 

@@ -1,5 +1,5 @@
-import type { Job, Reader, Transaction } from "@sluice/worker-proxy/plugin";
-import { operation, reading } from "../host/define.js";
+import type { Reader, Transaction } from "@sluice/worker-proxy/plugin";
+import { declareJob, operation, reading } from "../host/define.js";
 import type { EndedTask } from "./ends.js";
 import { readWatch } from "./rows.js";
 import type { RowId } from "./watches.js";
@@ -11,13 +11,8 @@ export const DELIVERY_TABLES = [
   "CREATE INDEX IF NOT EXISTS video_ends_task ON video_ends (key, task)",
 ];
 
-/** Runs a handler once. */
-export const DELIVER: Job<RowId> = {
-  name: "videos.deliver",
-  // the row counts the attempts of the handler
-  attempts: 100_000,
-  run: () => Promise.reject(new Error("videos.deliver: belongs to no plugin")),
-};
+/** Runs a handler once. The row counts the attempts of the handler. */
+export const DELIVER = declareJob<RowId>("videos.deliver");
 
 /** Delivery of one end to one handler. */
 export type Delivery = {

@@ -6,6 +6,7 @@ import {
   type PluginServer,
   type StoredPart,
 } from "@sluice/worker-proxy/plugin";
+import { persistentJob } from "../host/define.js";
 import { checkMilliseconds, checkNames } from "../shared/check-options.js";
 import { createDeadLetterOperations, deadLetterStorage } from "./dead-letters.js";
 import { deliverEnd, nameHandlers } from "./deliver.js";
@@ -73,8 +74,8 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
   const deliver: Job<RowId>["run"] = (context, input) => deliverEnd(server(), handlers, context, input);
   // their second attempt only stores that the first one was lost, so it can always run
   const jobs: readonly Job<RowId>[] = [
-    { ...POLL, run: serve.pollTask, onGivenUp: serve.pollTask },
-    { ...DELIVER, run: deliver, onGivenUp: deliver },
+    persistentJob(POLL.name, serve.pollTask),
+    persistentJob(DELIVER.name, deliver),
   ];
   const route = { name: "videos", path: "/v1/video/generations/{id}/events", id: "task" } as const;
   return definePlugin({

@@ -1,5 +1,5 @@
-import type { Job, Transaction } from "@sluice/worker-proxy/plugin";
-import { operation, reading } from "../host/define.js";
+import type { Transaction } from "@sluice/worker-proxy/plugin";
+import { declareJob, operation, reading } from "../host/define.js";
 import { addDeliveries, deleteDeliveries, hasDeliveries } from "./deliveries.js";
 import { createEndedTask } from "./ends.js";
 import { deleteWatch, findChanges, hasOpenWatches, readWatch, readWatches, storeWatch } from "./rows.js";
@@ -25,12 +25,7 @@ const HOUR_MS = 60 * 60_000;
 export type RowId = { readonly id: string };
 
 /** Polls a task, and deletes it after its retention. */
-export const POLL: Job<RowId> = {
-  name: "videos.poll",
-  // more attempts than a watch needs: only the rules of the watch end it
-  attempts: 100_000,
-  run: () => Promise.reject(new Error("videos.poll: belongs to no plugin")),
-};
+export const POLL = declareJob<RowId>("videos.poll");
 
 type Watched = RowId & {
   readonly userId: string;
@@ -128,7 +123,7 @@ export const eraseWatches = operation("videos.erase", async (transaction, _: nul
   const stopped: WatchedTask[] = [];
   for (const task of tasks) {
     const hadWork = await deleteDeliveries(transaction, task.id);
-    await transaction.cancel(POLL as Job<never>, task.id);
+    await transaction.cancel(POLL, task.id);
     await deleteWatch(transaction, task.id);
     if (!task.end || hadWork) stopped.push(task);
   }

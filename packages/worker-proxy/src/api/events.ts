@@ -14,7 +14,7 @@ import type { RouteName } from "./routes.js";
  * - `stopped`: the user stopped or removed the job.
  * - `abandoned`: the job was stopped, because no client had read the response for a while.
  * - `lost`: the process of the job ended. Its reservation is spent.
- * - `dropped`: the job is given up without an attempt; `code` says why.
+ * - `dropped`: the job is given up without an attempt, or its response or its reservation is; `code` says why.
  * - `retrying`: an attempt at a job failed, and another one follows at `nextAt`.
  */
 type ProxyOutcome =

@@ -37,7 +37,7 @@ export interface Transaction extends Reader {
   /** Stores a timer that runs a job at a time. It replaces the timer with the same job and id. */
   schedule<Input extends JSONValue>(job: Job<Input>, timer: Timer<Input>): Promise<void>;
   /** Deletes a timer. */
-  cancel(job: Job<never>, id: string): Promise<void>;
+  cancel(job: Pick<Job<never>, "name">, id: string): Promise<void>;
   /** Calls the listeners of this key, in every process, after the commit. */
   publish(): void;
 }
@@ -77,8 +77,9 @@ export interface Job<Input> {
   readonly attempts: number;
   run(context: JobContext, input: Input): Promise<void>;
   /**
-   * Runs after the last attempt, and again until it succeeds. Only then the timer is deleted. Store here that the work
-   * was not done, or when to try it again, without the work that may have ended the process.
+   * Runs after the last attempt. Store here that the work was not done, or when to try it again, without the work that
+   * may have ended the process. If it fails, it runs again with growing pauses, for about a week. Then the log reports
+   * it, and the timer is deleted.
    *
    * @default the failures are only logged
    */

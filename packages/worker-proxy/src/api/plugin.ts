@@ -268,7 +268,8 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
   reserve?(payable: Payable<Env>): Promise<Reservation | Exhausted>;
   /**
    * Settles a reservation after the end of its process, or after a settlement that failed. For a settled reservation it
-   * changes nothing.
+   * changes nothing. If it fails, it is called again with growing pauses, up to an hour after the stored response has
+   * expired. Then a job event reports `dropped` with the code `reservation_unsettled`.
    *
    * @param spent the amount that is spent; undefined for all that was reserved
    */

@@ -1,14 +1,10 @@
 import { connect } from "node:net";
-import { bundle } from "./bundle.js";
+import { type AttackedSettings, bundleAttacked } from "./bundle.js";
 import { expectNoKey, KEY, read } from "./key.js";
 import { startRawGateway } from "./raw-gateway.js";
 import { startWorkerd } from "./workerd-process.js";
 
-interface Attacked {
-  /** Options of the proxy that can be written as JSON. */
-  readonly options?: object;
-  /** Further settings of the Worker of `fixture/attacked.ts`. */
-  readonly plan?: object;
+interface Attacked extends Omit<AttackedSettings, "timeout"> {
   readonly key?: string;
   /** The largest heap of the isolate, in megabytes; Cloudflare's has 128. */
   readonly heapMB?: number;
@@ -23,13 +19,7 @@ export async function startAttacked(attacked: Attacked = {}) {
   const { options = {}, plan = {}, key = KEY, heapMB, chunkMs, gateway } = attacked;
   const upstream = await startRawGateway();
   const worker = await startWorkerd({
-    // one bundle for all plans
-    code: [
-      `const TIMEOUT = ${JSON.stringify({ chunkMs })};`,
-      `const PLAN = ${JSON.stringify(plan)};`,
-      `const OPTIONS = ${JSON.stringify(options)};`,
-      await bundle("worker-proxy/test/fixture/attacked.ts"),
-    ].join("\n"),
+    code: await bundleAttacked({ options, plan, timeout: { chunkMs } }),
     texts: { UPSTREAM: gateway ?? upstream.url, GATEWAY_API_KEY: key },
     objects: { SLUICE: "Sluice" },
     heapMB,

@@ -11,19 +11,36 @@ const bundles = new Map<string, Promise<string>>();
  *
  * @param path of its file, below `packages`
  */
-export function bundle(path: string, define: Record<string, string> = {}): Promise<string> {
-  const key = JSON.stringify([path, define]);
-  const made = bundles.get(key) ?? makeBundle(path, define);
-  bundles.set(key, made);
+export function bundle(path: string): Promise<string> {
+  const made = bundles.get(path) ?? makeBundle(path);
+  bundles.set(path, made);
   return made;
 }
 
-async function makeBundle(path: string, define: Record<string, string>): Promise<string> {
+/** The settings of the Worker of `fixture/attacked.ts`. */
+export interface AttackedSettings {
+  /** Options of the proxy that can be written as JSON. */
+  readonly options?: object;
+  /** Further settings: the plugins, and what throws. */
+  readonly plan?: object;
+  readonly timeout?: object;
+}
+
+/** Bundles the Worker of `fixture/attacked.ts`. Its settings are before the bundle, which is the same for all of them. */
+export async function bundleAttacked({ options = {}, plan = {}, timeout = {} }: AttackedSettings = {}) {
+  return [
+    `const TIMEOUT = ${JSON.stringify(timeout)};`,
+    `const PLAN = ${JSON.stringify(plan)};`,
+    `const OPTIONS = ${JSON.stringify(options)};`,
+    await bundle("worker-proxy/test/fixture/attacked.ts"),
+  ].join("\n");
+}
+
+async function makeBundle(path: string): Promise<string> {
   const built = await build({
     configFile: false,
     logLevel: "silent",
     resolve: { alias: sources },
-    define,
     build: {
       write: false,
       minify: false,

@@ -61,7 +61,8 @@ export function createStore<Env>(settings: FileSettings<Env>) {
       const file = { id, userId, ...(bytes > 0 && { bytes }), ...(taskId && { taskId }) };
       store.server.report({ type: "job", job: isCopy ? "archive" : "upload", ...file, ...event }, env);
     };
-    return openUserFiles({ userId, settings, bucket, links, report }, host, await createUserKey(userId));
+    const log = (subject: string, cause: unknown) => store.server.setup.report(subject, cause, env);
+    return openUserFiles({ userId, settings, bucket, links, report, log }, host, await createUserKey(userId));
   }
 }
 
@@ -71,6 +72,8 @@ interface Opened {
   readonly bucket: Bucket;
   readonly links: Links;
   readonly report: Report;
+  /** Logs a failure of the bucket. */
+  readonly log: (subject: string, cause: unknown) => void;
 }
 
 /** Reports an event of a file. */
@@ -86,7 +89,7 @@ export type UserFiles = ReturnType<typeof openUserFiles>;
 type StoredFile = RemovedFile & Pick<FileRow, "uploadId" | "claimedUntil">;
 
 function openUserFiles(opened: Opened, host: BoundHost, key: string) {
-  const { userId, bucket, links, report } = opened;
+  const { userId, bucket, links, report, log } = opened;
   return { ...opened, run, checkId, find, deleteFiles, remove };
 
   /** Runs an operation on the user's rows. @throws {Refusal} 503 if the database fails */
@@ -133,7 +136,7 @@ function openUserFiles(opened: Opened, host: BoundHost, key: string) {
     const undeleted = ended.filter((file) => left.has(file));
     const remaining = await run(endRemoval, { gone: gone.map(name), left: undeleted.map(name) });
     if (remaining.length > 0)
-      logError(`fileStore: the bucket did not delete ${remaining.length} files; another attempt follows`);
+      log(`fileStore: the bucket did not delete ${remaining.length} files; another attempt follows`, cause);
     for (const row of remaining)
       report(row, { outcome: "retrying", code: "not_deleted", attempts: row.removals, nextAt: row.dueAt });
     return cause;

@@ -1,5 +1,5 @@
-import type { Job, Transaction, Value } from "@sluice/worker-proxy/plugin";
-import { reading } from "../../host/define.js";
+import type { Transaction, Value } from "@sluice/worker-proxy/plugin";
+import { declareJob, reading } from "../../host/define.js";
 
 /**
  * Rows by user: one row for each file, for each stored part of an unfinished upload, and one row of sums.
@@ -101,21 +101,12 @@ const COLUMNS = NAMES.map((name) => `${toColumn(name)} AS "${name}"`).join(", ")
 export type UserInput = { readonly userId: string };
 
 /**
- * The jobs by their names. Operations schedule them; `fileStore` adds their `run` functions.
- *
- * The number of attempts covers processes that end during a job, and an unavailable database. Failures of the bucket
- * and of file hosts are counted in the rows.
+ * Number of attempts of the jobs. It covers processes that end during a job, and an unavailable database. Failures of the
+ * bucket and of file hosts are counted in the rows.
  */
-export const SWEEP = declareJob("files/sweep");
-export const COPY = declareJob("files/copy");
-
-function declareJob(name: string): Job<UserInput> {
-  return {
-    name,
-    attempts: 100,
-    run: () => Promise.reject(new Error(`${name}: belongs to no fileStore()`)),
-  };
-}
+const ATTEMPTS = 100;
+export const SWEEP = declareJob<UserInput>("files/sweep", ATTEMPTS);
+export const COPY = declareJob<UserInput>("files/copy", ATTEMPTS);
 
 type Rows = Pick<Transaction, "key" | "query">;
 
