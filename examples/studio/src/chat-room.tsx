@@ -1,8 +1,6 @@
 import { useStore } from "@nanostores/react";
 import { describeError, type UseChatStreamResult, useChatStream, useConversations } from "@sluice/react";
 import { PanelLeft } from "lucide-react";
-// with the room: another round trip would delay the first response on a slow line
-import "@/components/sluice/chat-turn";
 import { lazy, Suspense, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { IconButton } from "@/components/sluice/button";
 import { Chat } from "@/components/sluice/chat";
