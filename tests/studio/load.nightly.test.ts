@@ -62,14 +62,30 @@ describe.skipIf(!findChromium())("the studio's load in Chromium (skipped where t
     await expect.poll(() => studio.field.evaluate((it) => it === document.activeElement)).toBe(true);
   });
 
+  test("moves nothing on the first screen when the chat and the inspector have loaded", async () => {
+    const heading = page.getByRole("heading", { level: 2 });
+    const release = await studio.hold("**/assets/chat-room-*.js");
+    await page.reload({ waitUntil: "commit" });
+    await page.getByRole("button", { name: "Stream a response" }).waitFor();
+    await page.evaluate(() => document.fonts.ready);
+    const before = await heading.boundingBox();
+    await release();
+    await page
+      .getByRole("complementary", { name: "Inspector" })
+      .getByText("export function ChatRoom")
+      .waitFor();
+    expect(await heading.boundingBox()).toEqual(before);
+  });
+
   test("sends the text when Enter is pressed in the moment in which the chat takes over its field", async () => {
     const release = await studio.hold("**/assets/chat-room-*.js");
     await page.reload({ waitUntil: "commit" });
     await studio.field.fill("Hello there");
     await page.evaluate(pressEnterInNextField);
     await release();
-    await studio.answer().waitFor();
-    expect(studio.bodies.map(({ messages }) => messages)).toMatchObject([[{ content: "Hello there" }]]);
+    await expect
+      .poll(() => studio.bodies.map(({ messages }) => messages))
+      .toMatchObject([[{ content: "Hello there" }]]);
     await expect.poll(() => studio.field.inputValue()).toBe("");
   });
 
@@ -84,8 +100,9 @@ describe.skipIf(!findChromium())("the studio's load in Chromium (skipped where t
     await page.getByRole("button", { name: "Settings" }).waitFor();
     expect(await studio.field.inputValue()).toBe("A draft and more");
     await studio.field.press("Enter");
-    await studio.answer().waitFor();
-    expect(studio.bodies.map(({ messages }) => messages)).toMatchObject([[{ content: "A draft and more" }]]);
+    await expect
+      .poll(() => studio.bodies.map(({ messages }) => messages))
+      .toMatchObject([[{ content: "A draft and more" }]]);
   });
 
   test("reads the Markdown of the last screens of a long conversation, and of others when they come near", async () => {

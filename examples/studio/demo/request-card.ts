@@ -11,7 +11,7 @@ export function requestCard(request: ChatRequest): string {
     "This is the **offline emulator**. It has no model behind it. Here is the request that you sent, as the gateway read it:",
     formatFields(request),
     `\`\`\`json\n${JSON.stringify(shortened(request), null, 2)}\n\`\`\``,
-    `These prompts have a real answer:\n\n${suggestions(request).join("\n")}`,
+    `These prompts have a response of their own:\n\n${suggestions(request).join("\n")}`,
   ].join("\n\n");
 }
 

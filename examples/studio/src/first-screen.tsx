@@ -40,6 +40,8 @@ export function FirstScreen() {
     <div className="flex min-h-0 grow">
       <div className="w-60 shrink-0 border-e bg-muted max-md:hidden" />
       <div className="flex min-w-0 grow flex-col">
+        {/* the room has its title here */}
+        <div className="h-12 shrink-0 short:h-8" />
         <div className="flex min-h-0 grow flex-col overflow-y-auto">{id === undefined && <Welcome />}</div>
         {question && (
           <p dir="auto" className="animate-pulse truncate px-4 py-2 text-sm">
