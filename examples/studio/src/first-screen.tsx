@@ -4,7 +4,7 @@ import { Hand, Play, Unplug } from "lucide-react";
 import { useLayoutEffect, useRef } from "react";
 import { Button, Chip, onPressOnce } from "@/components/sluice/button";
 import { Composer } from "@/components/sluice/composer";
-import { Recording } from "./recording.js";
+import { Recording } from "../demo/recording.js";
 import { useRoute } from "./rooms.js";
 import { inspectorTab, pendingQuestion, takeFocus, useChatDraft } from "./state.js";
 
