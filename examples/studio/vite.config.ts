@@ -25,6 +25,7 @@ export default defineConfig(({ mode }) => {
       // the policy refuses fonts that are part of a style sheet
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
+      rolldownOptions: { output: { codeSplitting: { groups: scripts } } },
     },
     // each language of the highlighter is a separate file
     worker: { format: "es", plugins: () => [leaveOut()] },
@@ -34,6 +35,16 @@ export default defineConfig(({ mode }) => {
     server: { proxy: { "/v1": worker, "/gamma": worker } },
   };
 });
+
+/**
+ * The scripts until the first response. Each has what it imports, and what the first message would load later: on a slow
+ * line, each round trip delays the response.
+ */
+const scripts = [
+  { name: "first-screen", tags: ["$initial" as const] },
+  { name: "client", test: /[\\/](?:src[\\/]client\.tsx|idb[\\/].*\.js)$/ },
+  { name: "chat-room", test: /[\\/](?:src[\\/]chat-room\.tsx|chat-turn\.tsx|to-json-schema[\\/].*js)$/ },
+];
 
 /** Languages whose code has colors. Shiki has 240. */
 const languages =

@@ -54,8 +54,6 @@ describe.skipIf(!hasChromium)("hostile content, in Chromium (skipped where there
   const response = () => studio.page.getByRole("article", { name: "Assistant's message" });
 
   async function sendMessage(text: string): Promise<void> {
-    // the room has loaded: until then Enter may find its field before the text of the first screen is in it
-    await studio.page.getByRole("heading", { level: 1 }).waitFor();
     await studio.field("Message").fill(text);
     await studio.field("Message").press("Enter");
     await studio.button("Regenerate").waitFor();

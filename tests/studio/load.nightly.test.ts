@@ -62,6 +62,49 @@ describe.skipIf(!findChromium())("the studio's load in Chromium (skipped where t
     await expect.poll(() => studio.field.evaluate((it) => it === document.activeElement)).toBe(true);
   });
 
+  test("moves nothing on the first screen when the chat and the inspector have loaded", async () => {
+    const heading = page.getByRole("heading", { level: 2 });
+    const release = await studio.hold("**/assets/chat-room-*.js");
+    await page.reload({ waitUntil: "commit" });
+    await page.getByRole("button", { name: "Stream a response" }).waitFor();
+    await page.evaluate(() => document.fonts.ready);
+    const before = await heading.boundingBox();
+    await release();
+    await page
+      .getByRole("complementary", { name: "Inspector" })
+      .getByText("export function ChatRoom")
+      .waitFor();
+    expect(await heading.boundingBox()).toEqual(before);
+  });
+
+  test("sends the text when Enter is pressed in the moment in which the chat takes over its field", async () => {
+    const release = await studio.hold("**/assets/chat-room-*.js");
+    await page.reload({ waitUntil: "commit" });
+    await studio.field.fill("Hello there");
+    await page.evaluate(pressEnterInNextField);
+    await release();
+    await expect
+      .poll(() => studio.bodies.map(({ messages }) => messages))
+      .toMatchObject([[{ content: "Hello there" }]]);
+    await expect.poll(() => studio.field.inputValue()).toBe("");
+  });
+
+  test("shows the stored draft before the chat is loaded, and changes nothing that is typed there", async () => {
+    await studio.field.fill("A draft");
+    const release = await studio.hold("**/assets/chat-room-*.js");
+    await page.reload({ waitUntil: "commit" });
+    await expect.poll(() => studio.field.inputValue()).toBe("A draft");
+    await studio.field.press("End");
+    await page.keyboard.type(" and more");
+    await release();
+    await page.getByRole("button", { name: "Settings" }).waitFor();
+    expect(await studio.field.inputValue()).toBe("A draft and more");
+    await studio.field.press("Enter");
+    await expect
+      .poll(() => studio.bodies.map(({ messages }) => messages))
+      .toMatchObject([[{ content: "A draft and more" }]]);
+  });
+
   test("reads the Markdown of the last screens of a long conversation, and of others when they come near", async () => {
     const html = await buildPage("../../bench/studio-seed.ts");
     await page.route("**/seed.html", (route) => route.fulfill({ contentType: "text/html", body: html }));
@@ -82,6 +125,18 @@ describe.skipIf(!findChromium())("the studio's load in Chromium (skipped where t
     await answers.first().getByRole("table").waitFor();
     await expect.poll(() => log.locator("table").count()).toBeLessThanOrEqual(30);
   });
+
+  /** Runs in the page: presses Enter in the field that replaces the present one, before anything else runs. */
+  function pressEnterInNextField(): void {
+    const present = document.querySelector("textarea");
+    const observer = new MutationObserver(() => {
+      const next = document.querySelector("textarea");
+      if (!next || next === present) return;
+      observer.disconnect();
+      next.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
+    });
+    observer.observe(document, { childList: true, subtree: true });
+  }
 
   /** Runs in the page: number of the records that the browser keeps. */
   async function storedRecords(): Promise<number> {

@@ -1,23 +1,20 @@
 import { useStore } from "@nanostores/react";
 import { describeError, type UseChatStreamResult, useChatStream, useConversations } from "@sluice/react";
 import { PanelLeft } from "lucide-react";
-// with the room: another round trip would delay the first response on a slow line
-import "@/components/sluice/chat-turn";
 import { lazy, Suspense, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { IconButton } from "@/components/sluice/button";
 import { Chat } from "@/components/sluice/chat";
-import { useDraft } from "@/components/sluice/use-draft";
 import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
 import { changeSettings, chatSettings, createChatOptions } from "./chat-settings.js";
 import { isUnsent, playFaultNext, storage } from "./client.js";
 import { Welcome } from "./first-screen.js";
 import { openRoute, useChatId } from "./rooms.js";
 import {
-  earlyText,
   isFirstResponseDue,
   isOffline,
   pendingQuestion,
   takeFocus,
+  useChatDraft,
   useRunningCode,
   useTitle,
   waitForFirstResponse,
@@ -107,28 +104,24 @@ function Conversation({ id, isNew, onList }: ConversationProps) {
     label.current = undefined;
   }, [active, update, id]);
 
-  const newDraft = useDraft("chat/new", "");
-  const draft = useDraft(`chat/${id}`, "");
-  const written = isNew ? newDraft : draft;
-  // takes what the user wrote and sent on the first screen
+  const draft = useChatDraft(id);
+  const newDraft = useChatDraft();
+  // sends what the user sent on the first screen
   useEffect(() => {
-    if (written.isRestoring) return;
-    const early = earlyText.get();
-    earlyText.set("");
-    const text = [written.draft, early].filter(Boolean).join("\n\n");
-    if (question === undefined) {
-      if (early) written.setDraft(text);
-      return;
-    }
+    // read again: in development, React runs an effect twice
+    const pending = pendingQuestion.get();
+    if (!pending) return;
     pendingQuestion.set(undefined);
-    label.current = question.label;
-    if (question.fault) playFaultNext(question.fault);
+    label.current = pending.label;
+    if (pending.fault) playFaultNext(pending.fault);
     // the pressed button leaves the page; a finger would open the keyboard with the field
     if (!matchMedia("(pointer: coarse)").matches) box.current?.querySelector("textarea")?.focus();
     // the chat gets its own address, and takes the draft with it
-    if (isNew) newDraft.clearDraft();
-    draft.setDraft(text);
-    void send(question.text);
+    if (isNew) {
+      draft.setDraft(newDraft.draft);
+      newDraft.clearDraft();
+    }
+    void send(pending.text);
   });
   return (
     <div ref={box} className="flex min-w-0 grow flex-col">
@@ -146,7 +139,7 @@ function Conversation({ id, isNew, onList }: ConversationProps) {
           // a chat that begins here has nothing to restore
           chat={{ ...chat, send, ...(isBegunHere && isRestoring && { persistence: undefined }) }}
           id={id}
-          draftKey={isNew ? "new" : id}
+          draft={isNew ? newDraft : draft}
           model={model}
           empty={isBegunHere ? <Welcome /> : <Missing />}
           renderText={renderText}

@@ -4,9 +4,9 @@ import { Hand, Play, Unplug } from "lucide-react";
 import { useLayoutEffect, useRef } from "react";
 import { Button, Chip, onPressOnce } from "@/components/sluice/button";
 import { Composer } from "@/components/sluice/composer";
-import { Recording } from "./recording.js";
+import { Recording } from "../demo/recording.js";
 import { useRoute } from "./rooms.js";
-import { earlyText, inspectorTab, pendingQuestion, takeFocus } from "./state.js";
+import { inspectorTab, pendingQuestion, takeFocus, useChatDraft } from "./state.js";
 
 const source = import.meta.env.VITE_SOURCE;
 const links = Object.entries({
@@ -32,7 +32,7 @@ const faults: readonly { fault: Fault; label: string; hint: string }[] = [
 /** The chat before its scripts have loaded. It keeps what the user writes and sends. */
 export function FirstScreen() {
   const { id } = useRoute();
-  const text = useStore(earlyText);
+  const { draft, setDraft, clearDraft } = useChatDraft(id);
   const question = useStore(pendingQuestion);
   const field = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => takeFocus(field.current), []);
@@ -40,6 +40,8 @@ export function FirstScreen() {
     <div className="flex min-h-0 grow">
       <div className="w-60 shrink-0 border-e bg-muted max-md:hidden" />
       <div className="flex min-w-0 grow flex-col">
+        {/* the room has its title here */}
+        <div className="h-12 shrink-0 short:h-8" />
         <div className="flex min-h-0 grow flex-col overflow-y-auto">{id === undefined && <Welcome />}</div>
         {question && (
           <p dir="auto" className="animate-pulse truncate px-4 py-2 text-sm">
@@ -48,16 +50,16 @@ export function FirstScreen() {
         )}
         <Composer
           field={field}
-          text={text}
-          onText={(next) => earlyText.set(next)}
+          text={draft}
+          onText={setDraft}
           onSend={() => {
-            pendingQuestion.set({ text });
-            earlyText.set("");
+            pendingQuestion.set({ text: draft });
+            clearDraft();
           }}
           isBusy={question !== undefined}
           isBlocked={question !== undefined}
           onStop={() => {
-            earlyText.set([question?.text, text].filter(Boolean).join("\n\n"));
+            setDraft((later) => [question?.text, later].filter(Boolean).join("\n\n"));
             pendingQuestion.set(undefined);
           }}
         />

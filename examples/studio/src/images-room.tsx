@@ -1,16 +1,15 @@
-import type { ImageModel, ImageRequest } from "@sluice/core";
+import type { ImageModel } from "@sluice/core";
 import { checkRequest } from "@sluice/core/schemas";
 import { estimateCost } from "@sluice/prices";
 import { Clapperboard, ImagePlus, Shuffle } from "lucide-react";
 import { useRef } from "react";
-import { Field, NumberField } from "@/components/sluice/fields";
 import { findField } from "@/components/sluice/form-chips";
 import { type FormValues, listURLs } from "@/components/sluice/form-fields";
-import { createImageForm, createImageRequest } from "@/components/sluice/image-form";
+import { createImageForm, createImageRequest, readImageRequest } from "@/components/sluice/image-form";
 import { ImageGallery, type ShownImage } from "@/components/sluice/image-gallery";
 import { createImageOrders, useImageOrders } from "@/components/sluice/image-orders";
 import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
-import { type MediaDraft, useMediaForm } from "@/components/sluice/use-media-form";
+import { useMediaForm } from "@/components/sluice/use-media-form";
 import type { DemoPrompt } from "../demo/prompts.js";
 import { storage } from "./client.js";
 import { MediaPage } from "./media.js";
@@ -79,11 +78,6 @@ export function ImagesRoom() {
       button={button}
       isEmpty={orders.length === 0 && !isPending}
       createValues={(example) => createValues(example, model)}
-      settings={
-        <Field label="Number of images">
-          <NumberField min={1} value={countImages(values)} onChange={setCount} />
-        </Field>
-      }
     >
       {isUnsaved && <p role="status">Not everything is saved. Keep this page open.</p>}
       <ImageGallery
@@ -91,23 +85,12 @@ export function ImagesRoom() {
         list={list}
         pending={isPending ? { request: variables, since: submittedAt } : undefined}
         onStop={stop}
-        onReuse={(next) => form.fill(readRequest(next))}
+        onReuse={(next) => form.fill({ model: next.model, values: readImageRequest(next) })}
         onRetry={(next) => void send(next)}
         actions={listActions}
       />
     </MediaPage>
   );
-
-  function setCount(count = 1): void {
-    form.fill({
-      model,
-      values: {
-        ...values,
-        sequential_image_generation: count > 1,
-        max_images: count > 1 ? count : undefined,
-      },
-    });
-  }
 }
 
 /** The form of this room. It is the same wherever it is used. */
@@ -125,10 +108,6 @@ export function useImageForm() {
   });
 }
 
-function countImages({ sequential_image_generation: isSet, max_images: max }: FormValues): number {
-  return isSet === true && typeof max === "number" ? max : 1;
-}
-
 /** Returns the values of an example: its words, and the first size of its shape. */
 function createValues({ prompt, ratio, count }: DemoPrompt, model: ImageModel): FormValues {
   const size = findField(createImageForm(model), "choice", "size")?.choices.find(
@@ -137,20 +116,6 @@ function createValues({ prompt, ratio, count }: DemoPrompt, model: ImageModel): 
   return {
     prompt,
     size: size?.value,
-    ...(count && { sequential_image_generation: true, max_images: count }),
-  };
-}
-
-/** Reads the values of the form from a request. */
-function readRequest(request: ImageRequest): MediaDraft<ImageModel> {
-  const { model, sequential_image_generation: set, sequential_image_generation_options: options } = request;
-  const { sequential_image_generation: _, sequential_image_generation_options: __, image, ...rest } = request;
-  return {
-    model,
-    values: {
-      ...(rest as FormValues),
-      ...(image && { image: [image].flat() }),
-      ...(set === "auto" && { sequential_image_generation: true, max_images: options?.max_images }),
-    },
+    max_images: count,
   };
 }

@@ -69,14 +69,12 @@ interface MediaPageProps<Model extends string>
   readonly isEmpty: boolean;
   /** Returns the values of the form for an example. */
   readonly createValues: (example: DemoPrompt) => FormValues;
-  /** Further settings of the form. */
-  readonly settings?: ReactNode;
   readonly children: ReactNode;
 }
 
 /** The page of a room that makes images or videos: its form, and the results below it. */
 export function MediaPage<Model extends string>(props: MediaPageProps<Model>) {
-  const { title, result, form, isBusy, onSend, isEmpty, createValues, settings, children, ...rest } = props;
+  const { title, result, form, isBusy, onSend, isEmpty, createValues, children, ...rest } = props;
   const [isAdding, setIsAdding] = useState(false);
   return (
     <Page title={title}>
@@ -91,7 +89,7 @@ export function MediaPage<Model extends string>(props: MediaPageProps<Model>) {
         above={<MediaFields form={form} upload={uploadFile} onBusy={setIsAdding} />}
         {...rest}
       >
-        <MediaSettings form={form}>{settings}</MediaSettings>
+        <MediaSettings form={form} />
       </PromptForm>
       {isEmpty ? (
         <Examples

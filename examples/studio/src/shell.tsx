@@ -47,15 +47,13 @@ export function Shell() {
             </Suspense>
           </ErrorBoundary>
         </main>
-        {hasInspector && isRoomReady && (
+        {hasInspector && (
           <aside
             aria-label="Inspector"
             className="flex w-[clamp(22.5rem,30vw,34rem)] shrink-0 flex-col border-s bg-card max-[72rem]:fixed max-[72rem]:inset-y-0 max-[72rem]:end-0 max-[72rem]:z-20 max-[72rem]:w-[min(30rem,92vw)] max-[72rem]:shadow-lg"
           >
             <ErrorBoundary fallback={<Failed />}>
-              <Suspense>
-                <Inspector room={room} />
-              </Suspense>
+              <Suspense>{isRoomReady && <Inspector room={room} />}</Suspense>
             </ErrorBoundary>
           </aside>
         )}

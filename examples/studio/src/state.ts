@@ -1,3 +1,4 @@
+import { useStore } from "@nanostores/react";
 import type { Fault } from "@sluice/devtools/production";
 import { atom, type WritableAtom } from "nanostores";
 import { useEffect } from "react";
@@ -28,7 +29,8 @@ export function storedAtom<State>(
   const value = atom(read());
   value.listen((state) => {
     try {
-      localStorage.setItem(key, JSON.stringify(state));
+      if (state === initial) localStorage.removeItem(key);
+      else localStorage.setItem(key, JSON.stringify(state));
     } catch {
       // private windows and full disks: the value lasts as long as the page
     }
@@ -134,8 +136,27 @@ export function waitForFirstResponse(): Promise<void> {
   });
 }
 
-/** Text that was written before the chat has loaded. The chat takes it. */
-export const earlyText = atom("");
+/** The text in the field of each chat, by its key. The first screen shows it before the chat has loaded. */
+const drafts = new Map<string, WritableAtom<string>>();
+
+function openDraft(key: string): WritableAtom<string> {
+  const draft =
+    drafts.get(key) ??
+    storedAtom(`sluice-draft/${key}`, "", (stored): stored is string => typeof stored === "string");
+  drafts.set(key, draft);
+  return draft;
+}
+
+/** Returns the text in the field of a chat. A new chat has no id yet. */
+export function useChatDraft(id = "new") {
+  const text = openDraft(id);
+  return {
+    draft: useStore(text),
+    setDraft: (next: string | ((draft: string) => string)) =>
+      text.set(typeof next === "string" ? next : next(text.get())),
+    clearDraft: () => text.set(""),
+  };
+}
 
 /** Selection of a field that left the page with the focus. */
 let selection: readonly [start: number, end: number] | undefined;

@@ -18,9 +18,16 @@ interface PanelProps {
   readonly onClose?: () => void;
 }
 
+/** The view that each client showed last. The panel is unmounted while it is closed. */
+const lastTabs = new WeakMap<Client, Tab>();
+
 /** The panel. It is loaded when it is opened. */
 export function Panel({ client, prices, onClose }: PanelProps) {
-  const [tab, setTab] = useState<Tab>("Calls");
+  const [tab, setTab] = useState(lastTabs.get(client) ?? "Calls");
+  const select = (next: Tab) => {
+    lastTabs.set(client, next);
+    setTab(next);
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Escape" || !onClose) return;
     event.stopPropagation();
@@ -29,7 +36,7 @@ export function Panel({ client, prices, onClose }: PanelProps) {
   return (
     <section className="panel" aria-label="Sluice Devtools" onKeyDown={onKeyDown}>
       <header>
-        <Tabs selected={tab} onSelect={setTab} />
+        <Tabs selected={tab} onSelect={select} />
         {onClose && (
           <button type="button" onClick={onClose}>
             Close

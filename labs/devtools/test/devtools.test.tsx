@@ -348,3 +348,11 @@ test("Arrow keys move between tabs, and Escape closes the panel and focuses its 
   expect(view.queryByRole("region")).toBeNull();
   expect(shadow.activeElement?.textContent).toContain("Sluice Devtools");
 });
+
+test("opens again with the view that was open last", async () => {
+  const { view, show, press } = await open();
+  show("Faults");
+  press("Close");
+  press("Sluice Devtools");
+  await view.findByRole("tab", { name: "Faults", selected: true });
+});

@@ -3,7 +3,7 @@ import { models } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 import { createChatTarget, describeChatModel } from "@/components/sluice/chat-form";
 import type { FormField, FormValues } from "@/components/sluice/form-fields";
-import { createImageForm, createImageRequest } from "@/components/sluice/image-form";
+import { createImageForm, createImageRequest, readImageRequest } from "@/components/sluice/image-form";
 import { createVideoForm, createVideoRequest } from "@/components/sluice/video-form";
 
 /* The fields of each form, written by hand from the spec. */
@@ -184,8 +184,7 @@ test.each<[ImageModel, number, string]>([
     parseLines(`
     prompt: text
     image: media, media image, accept image/png,image/jpeg,image/webp
-    sequential_image_generation: switch, default false
-    max_images: number, hidden, at sequential_image_generation_options.max_images, min 1, step 1
+    max_images: number, at sequential_image_generation_options.max_images, min 1, step 1, default 1
     watermark: switch, advanced, default false
     seed: number, advanced, step 1`),
   );
@@ -214,13 +213,6 @@ describe("The hidden fields of a form", () => {
     ["gamma-video-fast", frame, "web_search"],
   ])("follow for %s from the media %j", (model, values, names) => {
     expect(listHidden(createVideoForm(model, values).fields)).toBe(names);
-  });
-
-  test("are those of a set, until it is switched on", () => {
-    const createForm = (values: FormValues) =>
-      listHidden(createImageForm("gamma-image-5-0-260128", values).fields);
-    expect(createForm({})).toBe("max_images");
-    expect(createForm({ sequential_image_generation: true })).toBe("");
   });
 
   test("follow from the thinking of a chat model", () => {
@@ -264,17 +256,21 @@ test("A search of the web is requested, or left out", () => {
   expect(createSearchRequest(false)).not.toHaveProperty("tools");
 });
 
-test("A set of images is requested, or left out", () => {
+test("Several images are requested as a set, and one image is not", () => {
   const model = "gamma-image-5-0-260128";
-  const createRequest = (sequential_image_generation: boolean) =>
-    createImageRequest(model, { sequential_image_generation, max_images: 4 });
-  expect(createRequest(true)).toEqual({
+  expect(createImageRequest(model, { max_images: 4 })).toEqual({
     model,
     prompt: "",
     sequential_image_generation: "auto",
     sequential_image_generation_options: { max_images: 4 },
   });
-  expect(createRequest(false)).toEqual({ model, prompt: "" });
+  expect(createImageRequest(model, { max_images: 1 })).toEqual({ model, prompt: "" });
+});
+
+test("The values of a form are read from its request", () => {
+  const model = "gamma-image-5-0-260128";
+  const values: FormValues = { prompt: "A reef", image: [url], size: "2048x2048", max_images: 3, seed: 7 };
+  expect(readImageRequest(createImageRequest(model, values))).toEqual(values);
 });
 
 test("Stop texts are one text or a list, as the model takes them", () => {

@@ -30,7 +30,7 @@ const ofChat = (model: ChatModel): Kind => ({
   },
 });
 const ofImages = (model: ImageModel): Kind => ({
-  createFields: (values) => createImageForm(model, values).fields,
+  createFields: () => createImageForm(model).fields,
   collectProblems: (values) => described(checkRequest(createImageRequest(model, { prompt, ...values }))),
 });
 const ofVideos = (model: VideoModel): Kind => ({
@@ -66,7 +66,7 @@ function acceptedBy(field: FormField): readonly NonNullable<FormValues[keyof For
 function createContext(field: FormField, kind: Kind): FormValues {
   if (field.name === "last_frame") return { first_frame: [url] };
   if (field.name === "reference_audio") return { reference_image: [url] };
-  const contexts: readonly FormValues[] = [{}, { thinking: false }, { sequential_image_generation: true }];
+  const contexts: readonly FormValues[] = [{}, { thinking: false }];
   const isShown = (values: FormValues) =>
     kind.createFields(values).some(({ name, isShown }) => isShown && name === field.name);
   return contexts.find(isShown) ?? {};
@@ -154,8 +154,9 @@ test.each([
   ["gamma-chat-1-6-251015", ofChat, chatLeftOut],
   // it always thinks
   ["delta-5.3", ofChat, ["thinking.type", ...chatLeftOut]],
-  ["gamma-image-4-0-250828", ofImages, logoFields],
-  ["gamma-image-5-0-260128", ofImages, logoFields],
+  // the number of images decides if they are a set
+  ["gamma-image-4-0-250828", ofImages, ["sequential_image_generation", ...logoFields]],
+  ["gamma-image-5-0-260128", ofImages, ["sequential_image_generation", ...logoFields]],
   ["beta3.0-video", ofVideos, []],
   ["beta3.0-video-prime", ofVideos, []],
   ["gamma-video-1-5-pro-251215", ofVideos, []],

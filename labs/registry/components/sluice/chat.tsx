@@ -34,8 +34,8 @@ interface ChatLogProps extends Pick<ChatTurnProps, Shown> {
 interface ChatProps extends ChatLogProps {
   /** Model of the next response. */
   readonly model: string;
-  /** Name of the draft. @default `id` */
-  readonly draftKey?: string;
+  /** Text of the field: return value of `useDraft`. @default the draft of the conversation */
+  readonly draft?: Pick<ReturnType<typeof useDraft<string>>, "draft" | "setDraft" | "clearDraft">;
   /** Controls beside the button that adds images: a menu of models. */
   readonly controls?: ReactNode;
   /** Chooses a model that sees images, if the chosen model sees none. @default no button for it */
@@ -81,12 +81,13 @@ export function ChatLog({ chat, id, empty, label, ...show }: ChatLogProps) {
 }
 
 /** A whole chat: its messages and the composer. */
-export function Chat({ model, draftKey, controls, onModel, ...log }: ChatProps) {
+export function Chat({ model, draft: given, controls, onModel, ...log }: ChatProps) {
   const { chat, id } = log;
   const { status, queued } = chat;
   const attachments = useAttachments(model);
   const hasFiles = attachments.images.length > 0;
-  const { draft, setDraft, clearDraft } = useDraft(`chat/${draftKey ?? id}`, "");
+  const stored = useDraft(`chat/${id}`, "");
+  const { draft, setDraft, clearDraft } = given ?? stored;
   const field = useRef<HTMLTextAreaElement>(null);
   const isBusy = status === "submitted" || status === "streaming";
   const isStopped = useRef(false);

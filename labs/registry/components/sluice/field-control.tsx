@@ -35,7 +35,7 @@ export function FieldControl({ field, value, problem, onChange }: FieldControlPr
         return (
           <Field label={label} hint={hint} issues={issues}>
             <NumberField
-              value={typeof value === "number" ? value : undefined}
+              value={typeof value === "number" ? value : field.default}
               placeholder={settingsWords.auto}
               onChange={onChange}
               {...(field.min !== undefined && { min: field.min })}

@@ -127,8 +127,7 @@ const switchIcons: Partial<Record<FieldName, typeof Globe>> = {
 /** Chips of what can be on or off. */
 export function SwitchChips({ form }: FormProps) {
   const fields = form.fields.filter(
-    (field): field is SwitchField =>
-      field.kind === "switch" && !field.isAdvanced && field.name !== "sequential_image_generation",
+    (field): field is SwitchField => field.kind === "switch" && !field.isAdvanced,
   );
   if (fields.length === 0) return null;
   return (

@@ -4,6 +4,7 @@ import { Chip } from "@/components/sluice/button";
 import { FieldControl } from "@/components/sluice/field-control";
 import { Slider } from "@/components/sluice/fields";
 import { type FormProps, findField } from "@/components/sluice/form-chips";
+import type { FormField } from "@/components/sluice/form-fields";
 import { formWords } from "@/components/sluice/form-words";
 
 /** The length of a video: a slider, and "Auto" where the model can choose. */
@@ -37,6 +38,12 @@ export function LengthSlider({ form }: FormProps) {
   );
 }
 
+/** The number of images. */
+export function CountField({ form }: FormProps) {
+  const field = findField(form, "number", "max_images");
+  return field && <FormControl form={form} field={field} />;
+}
+
 /** The settings that few people need, closed at first. */
 export function MoreSettings({ form }: FormProps) {
   const fields = form.fields.filter(({ isAdvanced }) => isAdvanced);
@@ -48,15 +55,20 @@ export function MoreSettings({ form }: FormProps) {
       </summary>
       <div className="flex flex-col gap-4 pt-2">
         {fields.map((field) => (
-          <FieldControl
-            key={field.name}
-            field={field}
-            value={form.values[field.name]}
-            problem={form.problems.get(field.name)}
-            onChange={(value) => form.set(field.name, value)}
-          />
+          <FormControl key={field.name} form={form} field={field} />
         ))}
       </div>
     </details>
+  );
+}
+
+function FormControl({ form, field }: FormProps & { readonly field: FormField }) {
+  return (
+    <FieldControl
+      field={field}
+      value={form.values[field.name]}
+      problem={form.problems.get(field.name)}
+      onChange={(value) => form.set(field.name, value)}
+    />
   );
 }

@@ -15,12 +15,9 @@ interface ImageForm {
   readonly fields: readonly FormField[];
 }
 
-const NO_VALUES: FormValues = {};
-
 /**
  * Describes the request of an image model for a form. Plain data, made from the tables of the spec.
  *
- * @param values the current values of the form. They decide which fields are shown
  * @example
  * ```tsx
  * const { fields } = createImageForm("gamma-image-5-0-260128");
@@ -28,9 +25,8 @@ const NO_VALUES: FormValues = {};
  * if (size?.kind === "choice") show(size.choices); // [{ value: "2048x2048", label: "1:1 · 2048 × 2048", … }, …]
  * ```
  */
-export function createImageForm(model: ImageModel, values: FormValues = NO_VALUES): ImageForm {
+export function createImageForm(model: ImageModel): ImageForm {
   const row = models[model];
-  const isSequence = values.sequential_image_generation === true;
   return {
     fields: [
       pickParts("text", "prompt"),
@@ -40,14 +36,11 @@ export function createImageForm(model: ImageModel, values: FormValues = NO_VALUE
         accept: "image/png,image/jpeg,image/webp",
       },
       { ...pickParts("choice", "size"), choices: row.sizes.map(parseChoice) },
-      { ...pickParts("switch", "sequential_image_generation"), default: false },
       {
-        ...pickParts("number", "max_images", {
-          path: "sequential_image_generation_options.max_images",
-          isShown: isSequence,
-        }),
+        ...pickParts("number", "max_images", { path: "sequential_image_generation_options.max_images" }),
         min: 1,
         step: 1,
+        default: 1,
       },
       {
         ...pickParts("switch", "watermark", { isAdvanced: true }),
@@ -72,15 +65,28 @@ export function createImageRequest<Model extends ImageModel>(
   model: Model,
   values: FormValues,
 ): Extract<ImageRequest, { readonly model: Model }> {
-  const { fields } = createImageForm(model, values);
+  const { fields } = createImageForm(model);
   const request: Record<string, unknown> = { model, prompt: "" };
   const given = readValues(fields, values);
   for (const { name, path } of fields) {
     const value = given.get(name);
-    if (name !== "sequential_image_generation" && value !== undefined) setAt(request, path, value);
-    else if (value === true) setAt(request, path, "auto");
+    // one image is no set
+    if (value === undefined || (name === "max_images" && value === 1)) continue;
+    setAt(request, path, value);
+    if (name === "max_images") request["sequential_image_generation"] = "auto";
   }
   return request as unknown as Extract<ImageRequest, { readonly model: Model }>;
+}
+
+/** Reads the values of the form from a request: the inverse of {@link createImageRequest}. */
+export function readImageRequest(request: ImageRequest): FormValues {
+  const {
+    model: _,
+    sequential_image_generation: __,
+    sequential_image_generation_options: set,
+    ...values
+  } = request;
+  return { ...(values as FormValues), max_images: set?.max_images };
 }
 
 /** Ratios that have a name; a size has the nearest one. */

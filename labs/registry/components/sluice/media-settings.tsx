@@ -1,9 +1,8 @@
 "use client";
 
-import type { ReactNode } from "react";
 import { Button } from "@/components/sluice/button";
 import { ResolutionChips, ShapeChips, SwitchChips } from "@/components/sluice/form-chips";
-import { LengthSlider, MoreSettings } from "@/components/sluice/form-settings";
+import { CountField, LengthSlider, MoreSettings } from "@/components/sluice/form-settings";
 import { formatModel } from "@/components/sluice/format";
 import { mediaFormWords } from "@/components/sluice/media-words";
 import { Popover } from "@/components/sluice/popups";
@@ -12,12 +11,10 @@ import type { MediaForm } from "@/components/sluice/use-media-form";
 
 interface MediaSettingsProps<Model extends string> {
   readonly form: MediaForm<Model>;
-  /** Further settings in the box. */
-  readonly children?: ReactNode;
 }
 
 /** The model of an image or a video, and its settings behind a button that names them: `16:9 · 2K · 5 s`. */
-export function MediaSettings<Model extends string>({ form, children }: MediaSettingsProps<Model>) {
+export function MediaSettings<Model extends string>({ form }: MediaSettingsProps<Model>) {
   const summary = summarize(form);
   return (
     <>
@@ -39,7 +36,7 @@ export function MediaSettings<Model extends string>({ form, children }: MediaSet
         <ResolutionChips form={form} />
         <LengthSlider form={form} />
         <SwitchChips form={form} />
-        {children}
+        <CountField form={form} />
         <MoreSettings form={form} />
       </Popover>
     </>

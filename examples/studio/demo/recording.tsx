@@ -3,7 +3,7 @@ import { Pause, Play, RotateCcw } from "lucide-react";
 import { atom } from "nanostores";
 import { useEffect, useState } from "react";
 import { IconButton } from "@/components/sluice/button";
-import file from "../demo/replies/canal-lock.md?raw";
+import file from "./replies/canal-lock.md?raw";
 
 const QUESTION = "How does a canal lock work?";
 
