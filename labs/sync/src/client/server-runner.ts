@@ -107,7 +107,7 @@ function getRemote({ storage, chatId }: RunnerTurn): Remote {
 }
 
 function post(remote: Remote, verb: string, body: object, signal: AbortSignal): Promise<TurnState> {
-  return remote.connection.post(`turns/${verb}`, body, parseState, signal);
+  return remote.post(`turns/${verb}`, body, parseState, signal);
 }
 
 /**
