@@ -1,21 +1,11 @@
 import { createRefusal } from "./refusal.js";
 
-/** String methods that the types of ES2023 lack. */
-interface UnicodeText {
-  isWellFormed(): boolean;
-}
-
 const MAX_ID = 256;
 
 /** Reads the id of a collection, a record, a turn or a call. @throws {Refusal} */
 export function readId(value: unknown): string {
-  const isId =
-    typeof value === "string" &&
-    value.length > 0 &&
-    value.length <= MAX_ID &&
-    !value.includes("\0") &&
-    (value as unknown as UnicodeText).isWellFormed();
-  if (!isId) throw createRefusal("invalid_id");
+  const isId = typeof value === "string" && value.length > 0 && value.length <= MAX_ID;
+  if (!isId || /[\0\p{Surrogate}]/u.test(value)) throw createRefusal("invalid_id");
   return value;
 }
 

@@ -21,6 +21,9 @@ export interface UserRow {
   readonly tombstones: number;
 }
 
+/** Limits of the data of one user. */
+export type Quota = { readonly records: number; readonly bytes: number };
+
 /** A collection. */
 export interface CollectionRow {
   readonly id: number;
@@ -101,6 +104,19 @@ export async function readRows(
   return new Map(rows.map((each) => [each.record, each]));
 }
 
+/** Reads the JSON of a record; null for a tombstone, and without the record. */
+export async function readValue(
+  { key, query }: Reader,
+  collection: number,
+  record: string,
+): Promise<string | null> {
+  const [stored] = await query<{ value: string | null }>(
+    "SELECT value FROM sync_records WHERE key = ? AND collection = ? AND record = ?",
+    ...[key, collection, record],
+  );
+  return stored?.value ?? null;
+}
+
 /** Counts the bytes of a record in the database. */
 export function countBytes({ record, value }: Pick<Write, "record" | "value">): number {
   return ROW_BYTES + new TextEncoder().encode(`${record}${value ?? ""}`).length;
@@ -115,16 +131,9 @@ export async function commitRecords(
   const { name, user, row } = collection;
   const version = user.version + 1;
   const id = row?.id ?? version;
-  const { records, bytes, tombstones } = countChanges(writes);
-  const state = {
-    version,
-    records: user.records + records,
-    bytes: user.bytes + bytes,
-    tombstones: user.tombstones + tombstones,
-  };
   const [, cursor] = await Promise.all([
     writeRecords(tx, { id, version }, writes),
-    commit(tx, state),
+    commit(tx, writes.reduce(addWrite, { ...user, version })),
     tx.query(
       `INSERT INTO sync_collections (key, collection, id, version) VALUES (?, ?, ?, ?)
         ON CONFLICT (key, collection) DO UPDATE SET id = excluded.id, version = excluded.version`,
@@ -228,16 +237,23 @@ async function sweepTombstones({ key, query }: Transaction): Promise<number> {
   return records.length;
 }
 
-function countChanges(writes: readonly Write[]): Omit<UserRow, "version"> {
-  const changes = { records: 0, bytes: 0, tombstones: 0 };
-  for (const write of writes) {
-    const { row, value } = write;
-    const [before, after] = [row ? row.is_tombstone === 0 : false, value !== null];
-    changes.records += Number(after) - Number(before);
-    changes.bytes += (after ? countBytes(write) : 0) - (before ? (row?.bytes ?? 0) : 0);
-    changes.tombstones += Number(!after) - Number(row?.is_tombstone ?? 0);
-  }
-  return changes;
+/** Adds a write to the totals of a user. */
+export function addWrite(user: UserRow, write: Write): UserRow {
+  const { row, value } = write;
+  const [isStored, wasStored] = [value !== null, row?.is_tombstone === 0];
+  return {
+    version: user.version,
+    records: user.records + Number(isStored) - Number(wasStored),
+    bytes: user.bytes + (isStored ? countBytes(write) : 0) - (wasStored ? (row?.bytes ?? 0) : 0),
+    tombstones: user.tombstones + Number(!isStored) - (row?.is_tombstone ?? 0),
+  };
+}
+
+/** Checks whether writes need more space than the user has. Writes that need none are accepted above the quota, too. */
+export function exceedsQuota(before: UserRow, after: UserRow, quota: Quota): boolean {
+  return (["records", "bytes"] as const).some(
+    (total) => after[total] > before[total] && after[total] > quota[total],
+  );
 }
 
 /** A random text: two histories with the same version have different tags. */

@@ -1,7 +1,15 @@
 import type { Reader, Transaction } from "@sluice/worker-proxy/plugin";
-import { commitRecords, countBytes, MAX_RECORD_BYTES, openCollection, readRows } from "../commit.js";
+import {
+  addWrite,
+  commitRecords,
+  countBytes,
+  exceedsQuota,
+  MAX_RECORD_BYTES,
+  openCollection,
+  type Quota,
+  readRows,
+} from "../commit.js";
 import { operation, reading } from "../define.js";
-import type { Quota } from "../push.js";
 import { parseMessage } from "./turn-messages.js";
 import {
   type CallRow,
@@ -110,11 +118,8 @@ export const writeRun = operation(
     // a device wrote the record, or deleted it
     if (all.some((each) => each.row && each.row.turn !== turn)) return "record_deleted";
     if (all.some((each) => countBytes(each) > MAX_RECORD_BYTES)) return "record_too_large";
-    const bytes = all.reduce((sum, each) => sum + countBytes(each) - (each.row?.bytes ?? 0), 0);
     const { user } = collection;
-    const isFull =
-      user.records + all.length - (rows.size - 1) > quota.records || user.bytes + bytes > quota.bytes;
-    if (isFull && bytes > 0) return "quota_exceeded";
+    if (exceedsQuota(user, all.reduce(addWrite, user), quota)) return "quota_exceeded";
     await commitRecords(tx, collection, all);
     await tx.query(
       "UPDATE sync_turns SET tip = ? WHERE key = ? AND turn = ?",

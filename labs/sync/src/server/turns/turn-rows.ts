@@ -1,5 +1,12 @@
 import type { Job, Reader, Transaction } from "@sluice/worker-proxy/plugin";
-import { commitRecords, type OpenCollection, openCollection, readRows, type Write } from "../commit.js";
+import {
+  commitRecords,
+  type OpenCollection,
+  openCollection,
+  readRows,
+  readValue,
+  type Write,
+} from "../commit.js";
 import { job, operation } from "../define.js";
 import { closeMessage, parseMessage, type ResponseEnd } from "./turn-messages.js";
 
@@ -139,11 +146,7 @@ async function closeTip(
 ): Promise<readonly Write[]> {
   const row = (await readRows(tx, collection, [tip])).get(tip);
   if (row?.turn !== turn) return [];
-  const [stored] = await tx.query<{ value: string | null }>(
-    "SELECT value FROM sync_records WHERE key = ? AND collection = ? AND record = ?",
-    ...[tx.key, collection_id, tip],
-  );
-  const open = parseMessage(stored?.value ?? null);
+  const open = parseMessage(await readValue(tx, collection_id, tip));
   const closed = open && closeMessage(open, end);
   return closed === open ? [] : [{ record: tip, value: JSON.stringify(closed), turn, row }];
 }
