@@ -1,12 +1,12 @@
 import { ConfigurationError } from "@sluice/core";
 import {
-  type CallDecision,
   type ChatRunner,
   customRunner,
   type RunnerEnd,
   type RunnerTurn,
   type TurnRunner,
 } from "@sluice/stores";
+import { addUserPrefix } from "@sluice/stores/extend";
 import { isObject, isText } from "./json.js";
 import { findRemote, type Remote } from "./remotes.js";
 import { SyncError } from "./sync-error.js";
@@ -17,9 +17,11 @@ export interface ServerRunnerOptions {
   readonly device?: string | undefined;
 }
 
+const STATES = ["running", "waiting", "done", "stopped", "failed"] as const;
+
 /** State of a turn on the server. */
 interface TurnState {
-  readonly state: "running" | "waiting" | "done" | "stopped" | "failed";
+  readonly state: (typeof STATES)[number];
   readonly code?: string;
   readonly message?: string;
 }
@@ -48,7 +50,6 @@ export function serverRunner(options: ServerRunnerOptions = {}): ChatRunner {
 
 /** Creates the runner without the code of chats. */
 export function createServerRunner({ device }: ServerRunnerOptions): TurnRunner {
-  const named = device === undefined ? {} : { device };
   return {
     async run(turn, { signal }) {
       const remote = getRemote(turn);
@@ -79,15 +80,9 @@ export function createServerRunner({ device }: ServerRunnerOptions): TurnRunner 
       // the start may be on its way
       await repeat(turn, signal, () => post(getRemote(turn), "stop", body, signal), "unknown_turn");
     },
-    async decide(turn, decision) {
+    async decide(turn, { messageId: record, toolCallId: call, type: decision, ...detail }) {
       const { signal } = new AbortController();
-      const body = {
-        turn: turn.id,
-        record: decision.messageId,
-        call: decision.toolCallId,
-        ...toWire(decision),
-        ...named,
-      };
+      const body = { turn: turn.id, record, call, decision, ...detail, device };
       try {
         await repeat(turn, signal, () => post(getRemote(turn), "decide", body, signal));
       } catch (error) {
@@ -141,13 +136,12 @@ async function waitForChange(
   { id, client, storage, chatId }: RunnerTurn,
   signal: AbortSignal,
 ): Promise<void> {
-  const prefix = client.user === undefined ? "" : `${JSON.stringify(client.user)}/`;
   let changes = 0;
   let end = () => {};
   const ended = new Promise<void>((resolve) => {
     end = resolve;
   });
-  const stop = storage?.subscribe(`${prefix}chat/${chatId}`, (records) => {
+  const stop = storage?.subscribe(addUserPrefix(client, `chat/${chatId}`), (records) => {
     changes += 1;
     if ([...records.values()].some((record) => isTurnEnd(id, record))) end();
   });
@@ -179,17 +173,6 @@ function isTurnEnd(turn: string, record: unknown): boolean {
   );
 }
 
-function toWire(decision: CallDecision): object {
-  switch (decision.type) {
-    case "approve":
-      return { decision: "approve" };
-    case "deny":
-      return { decision: "deny", reason: decision.reason };
-    case "output":
-      return { decision: "output", output: decision.output };
-  }
-}
-
 function describeEnd({ state, code = "turn_failed", message = code }: TurnState): RunnerEnd {
   switch (state) {
     case "failed":
@@ -204,14 +187,8 @@ function describeEnd({ state, code = "turn_failed", message = code }: TurnState)
 }
 
 function parseState(json: Record<string, unknown>): TurnState | undefined {
-  const { state, code, message } = json;
-  if (
-    state !== "running" &&
-    state !== "waiting" &&
-    state !== "done" &&
-    state !== "stopped" &&
-    state !== "failed"
-  )
-    return undefined;
+  const { code, message } = json;
+  const state = STATES.find((each) => each === json["state"]);
+  if (state === undefined) return undefined;
   return { state, ...(isText(code) && { code }), ...(isText(message) && { message }) };
 }

@@ -1,6 +1,7 @@
 import type { Client, RecordStorage, StorageStatus, Store } from "@sluice/core";
 import { createBackoff } from "@sluice/core/extend";
 import { type ChatStorage, customStorage, indexedDBStorage, memoryStorage } from "@sluice/stores";
+import { addUserPrefix } from "@sluice/stores/extend";
 import { assertStorable, createCopy } from "./copy.js";
 import { isEqual, isObject } from "./json.js";
 import { noteRemote } from "./remotes.js";
@@ -65,7 +66,7 @@ const CLOSED = "the user has signed out: create another storage";
 export function remoteStorage(client: Client, options: RemoteStorageOptions = {}): RemoteStorage {
   const { name = "sluice" } = options;
   const base = options.local ?? createLocalStorage(name);
-  const prefix = client.user === undefined ? "" : `${JSON.stringify(client.user)}/`;
+  const prefix = addUserPrefix(client, "");
   const ended = new AbortController();
   const local = createEndingStorage(base, ended.signal);
   const used = new Set<string>();

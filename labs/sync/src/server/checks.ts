@@ -9,11 +9,15 @@ export function readId(value: unknown): string {
   return value;
 }
 
+export function isWhole(value: unknown, min: number, max: number): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max;
+}
+
 /** Reads a whole number. @throws {Refusal} */
 export function readWhole(name: string, value: unknown, [min, max]: readonly [number, number]): number {
-  if (!Number.isSafeInteger(value) || Number(value) < min || Number(value) > max)
+  if (!isWhole(value, min, max))
     throw createRefusal("invalid_request", `${name}: send a whole number from ${min} to ${max}`);
-  return Number(value);
+  return value;
 }
 
 /** Reads a text. @throws {Refusal} */
