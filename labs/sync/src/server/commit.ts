@@ -58,16 +58,20 @@ export interface OpenCollection {
   readonly row: CollectionRow | undefined;
   /** The newest commit. */
   readonly newest: Cursor;
+  /** The rows of the records that were named, by id. */
+  readonly rows: ReadonlyMap<string, RecordRow>;
 }
 
 const NOBODY: UserRow = { version: 0, records: 0, bytes: 0, tombstones: 0 };
 
-/** Reads a collection before a write. @throws {Refusal} if there is a cursor, and it is unknown */
+/** Reads a collection and some of its records before a write. @throws {Refusal} if there is a cursor, and it is unknown */
 export async function openCollection(
-  { key, query }: Reader,
+  reader: Reader,
   name: string,
+  records: readonly string[],
   cursor: Cursor | null = null,
 ): Promise<OpenCollection> {
+  const { key, query } = reader;
   const [[user = NOBODY], [row], [newest], known] = await Promise.all([
     query<UserRow>("SELECT version, records, bytes, tombstones FROM sync_users WHERE key = ?", key),
     query<CollectionRow>(
@@ -86,13 +90,13 @@ export async function openCollection(
       : [],
   ]);
   if (cursor && known.length === 0 && cursor.version !== START.version) throw createRefusal("unknown_cursor");
-  return { name, user, row, newest: newest ?? START };
+  return { name, user, row, newest: newest ?? START, rows: await readRows(reader, row, records) };
 }
 
 /** Reads the rows of records, without their values. */
-export async function readRows(
+async function readRows(
   { key, query }: Reader,
-  { row }: OpenCollection,
+  row: CollectionRow | undefined,
   records: readonly string[],
 ): Promise<ReadonlyMap<string, RecordRow>> {
   if (!row || records.length === 0) return new Map();
@@ -118,7 +122,7 @@ export async function readValue(
 }
 
 /** Counts the bytes of a record in the database. */
-export function countBytes({ record, value }: Pick<Write, "record" | "value">): number {
+function countBytes({ record, value }: Pick<Write, "record" | "value">): number {
   return ROW_BYTES + new TextEncoder().encode(`${record}${value ?? ""}`).length;
 }
 
@@ -249,11 +253,14 @@ export function addWrite(user: UserRow, write: Write): UserRow {
   };
 }
 
-/** Checks whether writes need more space than the user has. Writes that need none are accepted above the quota, too. */
-export function exceedsQuota(before: UserRow, after: UserRow, quota: Quota): boolean {
-  return (["records", "bytes"] as const).some(
-    (total) => after[total] > before[total] && after[total] > quota[total],
+/** Returns the limit that writes exceed. Above its quota, a user can still make records smaller. */
+export function findExceeded(user: UserRow, writes: readonly Write[], quota: Quota) {
+  if (writes.some((write) => countBytes(write) > MAX_RECORD_BYTES)) return "record_too_large";
+  const after = writes.reduce(addWrite, user);
+  const isFull = (["records", "bytes"] as const).some(
+    (total) => after[total] > user[total] && after[total] > quota[total],
   );
+  return isFull ? "quota_exceeded" : undefined;
 }
 
 /** A random text: two histories with the same version have different tags. */

@@ -3,12 +3,10 @@ import { readId, readWhole } from "./checks.js";
 import {
   addWrite,
   commitRecords,
-  countBytes,
-  exceedsQuota,
+  findExceeded,
   MAX_RECORD_BYTES,
   openCollection,
   type Quota,
-  readRows,
   readValue,
   type UserRow,
   type Write,
@@ -54,14 +52,10 @@ const REFUSALS = {
 /** Writes changes of a device in order. After the first change that is not stored, skips the rest. */
 export const push = operation("push", async (tx: Transaction, input: PushInput) => {
   const { collection: name, cursor, changes, quota } = input;
-  const collection = await openCollection(tx, name, cursor);
-  const { user } = collection;
+  const ids = changes.map(({ record }) => record);
+  const collection = await openCollection(tx, name, ids, cursor);
+  const { user, rows } = collection;
   const id = collection.row?.id ?? 0;
-  const rows = await readRows(
-    tx,
-    collection,
-    changes.map(({ record }) => record),
-  );
   const results: Result[] = [];
   const writes: Write[] = [];
   let totals = user;
@@ -77,11 +71,10 @@ export const push = operation("push", async (tx: Transaction, input: PushInput) 
     }
     if (value === null && !isStored) return { status: "stored", version };
     const write: Write = { record, value, turn: null, row };
-    const after = addWrite(totals, write);
-    const code = findRefusal(write, totals, after, quota);
+    const code = findRefusal(write, totals, quota);
     if (code === undefined) {
       writes.push(write);
-      totals = after;
+      totals = addWrite(totals, write);
       return { status: "stored", version: user.version + 1 };
     }
     const stored = code === "server_record" && { value: await readValue(tx, id, record) };
@@ -98,12 +91,11 @@ export const push = operation("push", async (tx: Transaction, input: PushInput) 
 });
 
 /** Returns the reason to refuse a write. A deletion is always accepted. */
-function findRefusal(write: Write, before: UserRow, after: UserRow, quota: Quota): Result["code"] {
+function findRefusal(write: Write, user: UserRow, quota: Quota): Result["code"] {
   const { value, row } = write;
   if (value === null) return undefined;
   if (row?.turn != null) return "server_record";
-  if (countBytes(write) > MAX_RECORD_BYTES) return "record_too_large";
-  return exceedsQuota(before, after, quota) ? "quota_exceeded" : undefined;
+  return findExceeded(user, [write], quota);
 }
 
 /** Serves a push of changes. @throws {Refusal} */
