@@ -1,5 +1,6 @@
 import type { Client } from "@sluice/core";
 import { createEventParser } from "@sluice/core/sse";
+import type { Copy } from "./copy.js";
 import { isObject, isText } from "./json.js";
 import { SyncError } from "./sync-error.js";
 
@@ -8,18 +9,8 @@ const REQUEST_MS = 30_000;
 /** Time limit between two chunks of the event stream, in milliseconds. The server sends a comment every 15 s. */
 const SILENCE_MS = 45_000;
 
-/** Account of the local copy. */
-export interface Account {
-  /** Hash of the user, from the first response; undefined before. */
-  readonly known: string | undefined;
-  /** Stores the account of the first response, before the response is used. */
-  adopt(account: string): Promise<void>;
-}
-
-export type Connection = ReturnType<typeof createConnection>;
-
 /** Creates the requests of a client. They reject responses of other servers, and responses for another account. */
-export function createConnection(client: Client, account: Account) {
+export function createConnection(client: Client, copy: Copy) {
   return {
     /**
      * Sends a request and parses its response.
@@ -86,7 +77,7 @@ export function createConnection(client: Client, account: Account) {
 
   async function send(path: string, signal: AbortSignal, body?: string): Promise<Response> {
     const headers = await client.headers({ path });
-    if (account.known !== undefined) headers.set(ACCOUNT, account.known);
+    if (copy.account !== undefined) headers.set(ACCOUNT, copy.account);
     if (body !== undefined) headers.set("content-type", "application/json");
     const { credentials } = client;
     const request = new Request(new URL(client.baseURL + path, globalThis.location?.href), {
@@ -111,9 +102,9 @@ export function createConnection(client: Client, account: Account) {
   /** Runs before the response is used. @throws {SyncError} if the response belongs to another user */
   async function checkAccount(response: Response): Promise<void> {
     const given = response.headers.get(ACCOUNT);
-    if (given === null || given === account.known) return;
-    if (account.known !== undefined) throw createAccountError(response.status);
-    if (response.ok) await account.adopt(given);
+    if (given === null || given === copy.account) return;
+    if (copy.account !== undefined) throw createAccountError(response.status);
+    if (response.ok) await copy.state.write(new Map([["account", { account: given }]]));
   }
 
   /** Runs `act` with a signal that aborts with `signal`, and after `ms` milliseconds without `extend`. */

@@ -1,7 +1,7 @@
 import { ConfigurationError, type RecordStorage } from "@sluice/core";
 import { isObject, isText } from "./json.js";
-import { isOfTurn } from "./merge.js";
 import { createMirror } from "./mirror.js";
+import { isInFlight, isOfTurn } from "./records.js";
 
 type Changes = ReadonlyMap<string, unknown>;
 
@@ -141,6 +141,11 @@ export function createCopy(
         .filter(isOfAccount)
         .sort((one, other) => one.at - other.at);
       return listed;
+    },
+    /** Counts the records that the server does not have. A response in flight is not counted before its end. */
+    countUnsent(): number {
+      const unsent = copy.listOutbox().filter(({ value }) => !isInFlight(value));
+      return new Set(unsent.map(({ collection, key }) => JSON.stringify([collection, key]))).size;
     },
     /** Reads the server's records as of the last pull. Records from before the first sync have version 0. */
     async readServerRecords(collection: string): Promise<Map<string, Versioned | undefined>> {

@@ -1,5 +1,6 @@
 import { mergeRecords } from "@sluice/stores/extend";
 import { isEqual, isObject } from "./json.js";
+import { isInFlight, isMessage, isOfTurn } from "./records.js";
 
 /*
  * The merge rule. A record is the value of the protocol: null for a removed record. The records of a chat are
@@ -34,30 +35,4 @@ export function mergeCopy(key: string, mine: unknown, theirs: unknown): unknown 
 /** Returns true for a value that survives a removal on this device: a finished message. */
 function hasNewer(value: unknown): boolean {
   return isMessage(value) && !isInFlight(value);
-}
-
-/** Returns true for a response that a page still reads, or whose tools still run. It is sent once it has ended. */
-export function isInFlight(value: unknown): boolean {
-  if (!isMessage(value) || isOfTurn(value)) return false;
-  const { role, outcome, toolCalls } = value["message"];
-  if (role !== "assistant") return false;
-  const calls = Array.isArray(toolCalls) ? (toolCalls as readonly unknown[]) : [];
-  return (
-    outcome === undefined ||
-    calls.some((call) => isObject(call) && (call["state"] === "running" || call["state"] === "streaming"))
-  );
-}
-
-/** Returns true for a record that a turn of the server has written. Devices never change it. */
-export function isOfTurn(value: unknown): boolean {
-  return isObject(value) && typeof value["turn"] === "string";
-}
-
-/** Returns the key of a message's parent, which must be sent before the message. */
-export function findParent(value: unknown): string | undefined {
-  return isMessage(value) && typeof value["parent"] === "string" ? value["parent"] : undefined;
-}
-
-function isMessage(value: unknown): value is Record<string, unknown> & { message: Record<string, unknown> } {
-  return isObject(value) && isObject(value["message"]);
 }

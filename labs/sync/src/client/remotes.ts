@@ -1,16 +1,16 @@
 import type { RecordStorage } from "@sluice/core";
-import type { Connection } from "./connection.js";
 import type { RemoteStorage } from "./storage.js";
+import type { Sync } from "./sync.js";
 
-/** A remote storage with the connection to its server. */
+/** A remote storage with the requests to its server. */
 export interface Remote {
   readonly storage: RemoteStorage;
-  readonly connection: Connection;
+  readonly post: Sync["post"];
 }
 
 const remotes = new WeakMap<RecordStorage, Remote>();
 
-/** Stores the connection of a storage, for the runner of its chats. */
+/** Stores the requests of a storage, for the runner of its chats. */
 export function noteRemote(remote: Remote): void {
   remotes.set(remote.storage, remote);
 }

@@ -5,7 +5,6 @@ import { findRemote, type Remote } from "./remotes.js";
 import { SyncError } from "./sync-error.js";
 
 type RunnerTurn = Parameters<TurnRunner["run"]>[0];
-type CallDecision = Parameters<NonNullable<TurnRunner["decide"]>>[1];
 
 /** Options of {@link serverRunner}. */
 export interface ServerRunnerOptions {
@@ -13,9 +12,11 @@ export interface ServerRunnerOptions {
   readonly device?: string | undefined;
 }
 
+const STATES = ["running", "waiting", "done", "stopped", "failed"] as const;
+
 /** State of a turn on the server. */
 interface TurnState {
-  readonly state: "running" | "waiting" | "done" | "stopped" | "failed";
+  readonly state: (typeof STATES)[number];
   readonly code?: string;
   readonly message?: string;
 }
@@ -44,7 +45,6 @@ export function serverRunner(options: ServerRunnerOptions = {}): ChatRunner {
 
 /** Creates the runner without the code of chats. */
 export function createServerRunner({ device }: ServerRunnerOptions): TurnRunner {
-  const named = device === undefined ? {} : { device };
   return {
     async run(turn, { signal }) {
       const remote = getRemote(turn);
@@ -75,15 +75,9 @@ export function createServerRunner({ device }: ServerRunnerOptions): TurnRunner 
       // the start may be on its way
       await repeat(turn, signal, () => post(getRemote(turn), "stop", body, signal), "unknown_turn");
     },
-    async decide(turn, decision) {
+    async decide(turn, { messageId: record, toolCallId: call, type: decision, ...detail }) {
       const { signal } = new AbortController();
-      const body = {
-        turn: turn.id,
-        record: decision.messageId,
-        call: decision.toolCallId,
-        ...toWire(decision),
-        ...named,
-      };
+      const body = { turn: turn.id, record, call, decision, ...detail, device };
       try {
         await repeat(turn, signal, () => post(getRemote(turn), "decide", body, signal));
       } catch (error) {
@@ -103,7 +97,7 @@ function getRemote({ storage, chatId }: RunnerTurn): Remote {
 }
 
 function post(remote: Remote, verb: string, body: object, signal: AbortSignal): Promise<TurnState> {
-  return remote.connection.post(`turns/${verb}`, body, parseState, signal);
+  return remote.post(`turns/${verb}`, body, parseState, signal);
 }
 
 /**
@@ -175,17 +169,6 @@ function isTurnEnd(turn: string, record: unknown): boolean {
   );
 }
 
-function toWire(decision: CallDecision): object {
-  switch (decision.type) {
-    case "approve":
-      return { decision: "approve" };
-    case "deny":
-      return { decision: "deny", reason: decision.reason };
-    case "output":
-      return { decision: "output", output: decision.output };
-  }
-}
-
 function describeEnd({
   state,
   code = "turn_failed",
@@ -204,14 +187,8 @@ function describeEnd({
 }
 
 function parseState(json: Record<string, unknown>): TurnState | undefined {
-  const { state, code, message } = json;
-  if (
-    state !== "running" &&
-    state !== "waiting" &&
-    state !== "done" &&
-    state !== "stopped" &&
-    state !== "failed"
-  )
-    return undefined;
+  const { code, message } = json;
+  const state = STATES.find((each) => each === json["state"]);
+  if (state === undefined) return undefined;
   return { state, ...(isText(code) && { code }), ...(isText(message) && { message }) };
 }

@@ -1,11 +1,12 @@
 import type { Client, RecordStorage, StorageStatus, Store } from "@sluice/core";
+import { createBackoff } from "@sluice/core/extend";
 import { type ChatStorage, customStorage, indexedDBStorage, memoryStorage } from "@sluice/stores";
-import { createConnection } from "./connection.js";
+import { addUserPrefix } from "@sluice/stores/extend";
 import { assertStorable, createCopy } from "./copy.js";
 import { isEqual, isObject } from "./json.js";
 import { noteRemote } from "./remotes.js";
-import { createSync, type StoredStatus } from "./sync.js";
-import { fromStored, type StoredError, SyncError } from "./sync-error.js";
+import type { StoredStatus, Sync } from "./sync.js";
+import { fromStored, type StoredError, SyncError, toStored } from "./sync-error.js";
 
 /** Options of {@link remoteStorage}. */
 export interface RemoteStorageOptions {
@@ -40,7 +41,8 @@ export interface RemoteStorage extends ChatStorage {
 
 /** Time limit of `sync`, in milliseconds. */
 const SYNC_MS = 30_000;
-const SAVED: StoredStatus = { status: "saved", pending: 0 };
+/** Waits between two attempts to load the code of the sync. */
+const LOADS = { limit: Number.POSITIVE_INFINITY, firstMs: 1000, longestMs: 30_000 };
 const CLOSED = "the user has signed out: create another storage";
 
 /**
@@ -64,36 +66,34 @@ const CLOSED = "the user has signed out: create another storage";
 export function remoteStorage(client: Client, options: RemoteStorageOptions = {}): RemoteStorage {
   const { name = "sluice" } = options;
   const base = options.local ?? createLocalStorage(name);
-  const prefix = client.user === undefined ? "" : `${JSON.stringify(client.user)}/`;
+  const prefix = addUserPrefix(client, "");
   const ended = new AbortController();
   const local = createEndingStorage(base, ended.signal);
   const used = new Set<string>();
   const listeners = new Set<() => void>();
   const stateListeners = new Set<() => void>();
-  let stored = SAVED;
   let status: StorageStatus = { status: "saved", pending: 0 };
+  /** `status` with the error as it is stored. */
+  let shown: object = status;
   let isStarted = false;
+  let sync: Sync | undefined;
   const copy = createCopy(
     local,
     prefix,
-    () => sync.wake(),
+    () => {
+      updateStatus();
+      sync?.wake();
+    },
     (changes) => {
       // another tab has signed the user out, and removed the copy
       if (changes.has("account") && changes.get("account") === undefined) return end();
-      if (changes.has("status")) updateStatus();
-      if (changes.has("retry")) sync.retry();
+      if (changes.has("status") || changes.has("account")) updateStatus();
+      if (changes.has("retry")) sync?.retry();
       for (const listener of [...stateListeners]) listener();
-      sync.wake();
+      sync?.wake();
     },
   );
-  const connection = createConnection(client, {
-    get known() {
-      return copy.account;
-    },
-    adopt: (account) => copy.state.write(new Map([["account", { account }]])),
-  });
-  const sync = createSync(client, copy, connection);
-  const { reconnect } = sync;
+  const reconnect = () => sync?.reconnect();
 
   const storage: RemoteStorage = {
     openChat: customStorage(base).openChat,
@@ -138,7 +138,7 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
     sync: async (collection) => syncNow(findSynced(prefix + collection)),
     retryNow: () => void copy.state.write(new Map([["retry", { at: Date.now() }]])).catch(() => {}),
   };
-  noteRemote({ storage, connection });
+  noteRemote({ storage, post: async (...request) => (await loadSync()).post(...request) });
   return storage;
 
   /** Returns the name of a collection on the server; undefined for a collection of this browser. */
@@ -164,9 +164,36 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
     isStarted = true;
     copy.open().then(updateStatus, () => {});
     globalThis.addEventListener?.("online", reconnect);
-    void withLock(`sluice/sync/${name}/${prefix}`, ended.signal, () => sync.run(ended.signal)).catch(() => {
+    void withLock(`sluice/sync/${name}/${prefix}`, ended.signal, runSync).catch(() => {
       isStarted = false;
     });
+  }
+
+  /** Runs the sync in this tab. Loads its code again after a failure, because a page may start without a network. */
+  async function runSync(): Promise<void> {
+    const backoff = createBackoff(client, LOADS);
+    while (!sync)
+      try {
+        await loadSync();
+      } catch (error) {
+        const failed: StoredStatus = { isBusy: false, error: toStored(error as SyncError) };
+        await copy.state.write(new Map([["status", failed]]));
+        await backoff.wait(error, { signal: ended.signal });
+      }
+    await sync.run(ended.signal);
+  }
+
+  /** Loads the code that only a page with a network needs. The page shows the copy without it. */
+  async function loadSync(): Promise<Sync> {
+    try {
+      const { createSync } = await import("./sync.js");
+      sync ??= createSync(client, copy);
+      return sync;
+    } catch (cause) {
+      throw new SyncError("temporary", "connection_failed", "the code of the sync could not be loaded", {
+        cause,
+      });
+    }
   }
 
   /** Ends the sync of this object for good. */
@@ -213,9 +240,11 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
   }
 
   function updateStatus(): void {
-    const { error, ...next } = (copy.state.records.get("status") ?? SAVED) as StoredStatus;
-    if (isEqual({ ...next, error }, stored)) return;
-    stored = { ...next, ...(error && { error }) };
+    const { isBusy, error } = (copy.state.records.get("status") ?? { isBusy: false }) as StoredStatus;
+    const pending = copy.countUnsent();
+    const next = { status: error ? "error" : pending > 0 || isBusy ? "saving" : "saved", pending } as const;
+    if (isEqual({ ...next, error }, shown)) return;
+    shown = { ...next, error };
     status = { ...next, ...(error && { error: fromStored(error) }) };
     for (const listener of [...listeners]) listener();
   }

@@ -1,18 +1,21 @@
 import type { Client } from "@sluice/core";
-import type { Connection } from "./connection.js";
+import { createConnection } from "./connection.js";
 import type { Copy, OutboxEntry, Versioned } from "./copy.js";
 import { isEqual, isObject, isText } from "./json.js";
 import { reduce, type SyncEvent, type SyncState } from "./machine.js";
-import { findParent, isInFlight, mergeChange, mergeCopy } from "./merge.js";
+import { mergeChange, mergeCopy } from "./merge.js";
+import { findParent, isInFlight } from "./records.js";
 import { type StoredError, SyncError, toStored } from "./sync-error.js";
 import { type Change, type PullPage, parsePage, parsePush } from "./wire.js";
 
-/** Sync state as it is stored for all tabs. */
+/** State of the sync as it is stored for all tabs. */
 export interface StoredStatus {
-  readonly status: "saving" | "saved" | "error";
-  readonly pending: number;
+  /** True while the sync reads or sends. */
+  readonly isBusy: boolean;
   readonly error?: StoredError;
 }
+
+export type Sync = ReturnType<typeof createSync>;
 
 interface Collection {
   /** True if the server may have changes that the copy lacks. */
@@ -51,8 +54,9 @@ const RECONNECT_MS = 1000;
 const STABLE_MS = 10_000;
 
 /** Creates the sync of one browser with the server. It runs in one tab, and sends nothing before `run`. */
-export function createSync(client: Client, copy: Copy, connection: Connection) {
+export function createSync(client: Client, copy: Copy) {
   const { clock } = client;
+  const connection = createConnection(client, copy);
   const collections = new Map<string, Collection>();
   let state: SyncState = { name: "off" };
   let isWorking = false;
@@ -63,6 +67,8 @@ export function createSync(client: Client, copy: Copy, connection: Connection) {
   /** Id of the newest request that a pull has fulfilled, by collection. */
   const pulled = new Map<string, unknown>();
   return {
+    /** Sends a request of a server turn. */
+    post: connection.post,
     /** Begins or continues the sync, and ends when `signal` aborts. */
     async run(signal: AbortSignal): Promise<void> {
       await copy.open();
@@ -419,16 +425,6 @@ export function createSync(client: Client, copy: Copy, connection: Connection) {
     }
   }
 
-  function countUnsent(): number {
-    const keys = new Set(
-      copy
-        .listOutbox()
-        .filter(({ value }) => !isInFlight(value))
-        .map(({ collection, key }) => JSON.stringify([collection, key])),
-    );
-    return keys.size;
-  }
-
   /** Reads the change events while the sync is live. */
   function follow(signal: AbortSignal): void {
     if (following || state.name !== "live" || collections.size === 0) return;
@@ -483,13 +479,8 @@ export function createSync(client: Client, copy: Copy, connection: Connection) {
   function saveStatus(): void {
     const refusal = [...collections.values()].flatMap(({ refused }) => [...refused.values()])[0];
     const error = "error" in state ? state.error : refusal?.error;
-    const pending = countUnsent();
     const isBusy = state.name === "joining" || (state.name === "live" && isWorking);
-    const status: StoredStatus = {
-      status: error ? "error" : pending > 0 || isBusy ? "saving" : "saved",
-      pending,
-      ...(error && { error: toStored(error) }),
-    };
+    const status: StoredStatus = { isBusy, ...(error && { error: toStored(error) }) };
     if (state.name === "closed" || isEqual(status, copy.state.records.get("status"))) return;
     copy.state.write(new Map([["status", status]])).catch(() => {});
   }

@@ -1,29 +1,23 @@
 import { createRefusal } from "./refusal.js";
 
-/** String methods that the types of ES2023 lack. */
-interface UnicodeText {
-  isWellFormed(): boolean;
-}
-
 const MAX_ID = 256;
 
 /** Reads the id of a collection, a record, a turn or a call. @throws {Refusal} */
 export function readId(value: unknown): string {
-  const isId =
-    typeof value === "string" &&
-    value.length > 0 &&
-    value.length <= MAX_ID &&
-    !value.includes("\0") &&
-    (value as unknown as UnicodeText).isWellFormed();
-  if (!isId) throw createRefusal("invalid_id");
+  const isId = typeof value === "string" && value.length > 0 && value.length <= MAX_ID;
+  if (!isId || /[\0\p{Surrogate}]/u.test(value)) throw createRefusal("invalid_id");
   return value;
+}
+
+export function isWhole(value: unknown, min: number, max: number): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max;
 }
 
 /** Reads a whole number. @throws {Refusal} */
 export function readWhole(name: string, value: unknown, [min, max]: readonly [number, number]): number {
-  if (!Number.isSafeInteger(value) || Number(value) < min || Number(value) > max)
+  if (!isWhole(value, min, max))
     throw createRefusal("invalid_request", `${name}: send a whole number from ${min} to ${max}`);
-  return Number(value);
+  return value;
 }
 
 /** Reads a text. @throws {Refusal} */

@@ -21,6 +21,9 @@ export interface UserRow {
   readonly tombstones: number;
 }
 
+/** Limits of the data of one user. */
+export type Quota = { readonly records: number; readonly bytes: number };
+
 /** A collection. */
 export interface CollectionRow {
   readonly id: number;
@@ -55,16 +58,20 @@ export interface OpenCollection {
   readonly row: CollectionRow | undefined;
   /** The newest commit. */
   readonly newest: Cursor;
+  /** The rows of the records that were named, by id. */
+  readonly rows: ReadonlyMap<string, RecordRow>;
 }
 
 const NOBODY: UserRow = { version: 0, records: 0, bytes: 0, tombstones: 0 };
 
-/** Reads a collection before a write. @throws {Refusal} if there is a cursor, and it is unknown */
+/** Reads a collection and some of its records before a write. @throws {Refusal} if there is a cursor, and it is unknown */
 export async function openCollection(
-  { key, query }: Reader,
+  reader: Reader,
   name: string,
+  records: readonly string[],
   cursor: Cursor | null = null,
 ): Promise<OpenCollection> {
+  const { key, query } = reader;
   const [[user = NOBODY], [row], [newest], known] = await Promise.all([
     query<UserRow>("SELECT version, records, bytes, tombstones FROM sync_users WHERE key = ?", key),
     query<CollectionRow>(
@@ -83,13 +90,13 @@ export async function openCollection(
       : [],
   ]);
   if (cursor && known.length === 0 && cursor.version !== START.version) throw createRefusal("unknown_cursor");
-  return { name, user, row, newest: newest ?? START };
+  return { name, user, row, newest: newest ?? START, rows: await readRows(reader, row, records) };
 }
 
 /** Reads the rows of records, without their values. */
-export async function readRows(
+async function readRows(
   { key, query }: Reader,
-  { row }: OpenCollection,
+  row: CollectionRow | undefined,
   records: readonly string[],
 ): Promise<ReadonlyMap<string, RecordRow>> {
   if (!row || records.length === 0) return new Map();
@@ -101,8 +108,21 @@ export async function readRows(
   return new Map(rows.map((each) => [each.record, each]));
 }
 
+/** Reads the JSON of a record; null for a tombstone, and without the record. */
+export async function readValue(
+  { key, query }: Reader,
+  collection: number,
+  record: string,
+): Promise<string | null> {
+  const [stored] = await query<{ value: string | null }>(
+    "SELECT value FROM sync_records WHERE key = ? AND collection = ? AND record = ?",
+    ...[key, collection, record],
+  );
+  return stored?.value ?? null;
+}
+
 /** Counts the bytes of a record in the database. */
-export function countBytes({ record, value }: Pick<Write, "record" | "value">): number {
+function countBytes({ record, value }: Pick<Write, "record" | "value">): number {
   return ROW_BYTES + new TextEncoder().encode(`${record}${value ?? ""}`).length;
 }
 
@@ -115,16 +135,9 @@ export async function commitRecords(
   const { name, user, row } = collection;
   const version = user.version + 1;
   const id = row?.id ?? version;
-  const { records, bytes, tombstones } = countChanges(writes);
-  const state = {
-    version,
-    records: user.records + records,
-    bytes: user.bytes + bytes,
-    tombstones: user.tombstones + tombstones,
-  };
   const [, cursor] = await Promise.all([
     writeRecords(tx, { id, version }, writes),
-    commit(tx, state),
+    commit(tx, writes.reduce(addWrite, { ...user, version })),
     tx.query(
       `INSERT INTO sync_collections (key, collection, id, version) VALUES (?, ?, ?, ?)
         ON CONFLICT (key, collection) DO UPDATE SET id = excluded.id, version = excluded.version`,
@@ -228,16 +241,26 @@ async function sweepTombstones({ key, query }: Transaction): Promise<number> {
   return records.length;
 }
 
-function countChanges(writes: readonly Write[]): Omit<UserRow, "version"> {
-  const changes = { records: 0, bytes: 0, tombstones: 0 };
-  for (const write of writes) {
-    const { row, value } = write;
-    const [before, after] = [row ? row.is_tombstone === 0 : false, value !== null];
-    changes.records += Number(after) - Number(before);
-    changes.bytes += (after ? countBytes(write) : 0) - (before ? (row?.bytes ?? 0) : 0);
-    changes.tombstones += Number(!after) - Number(row?.is_tombstone ?? 0);
-  }
-  return changes;
+/** Adds a write to the totals of a user. */
+export function addWrite(user: UserRow, write: Write): UserRow {
+  const { row, value } = write;
+  const [isStored, wasStored] = [value !== null, row?.is_tombstone === 0];
+  return {
+    version: user.version,
+    records: user.records + Number(isStored) - Number(wasStored),
+    bytes: user.bytes + (isStored ? countBytes(write) : 0) - (wasStored ? (row?.bytes ?? 0) : 0),
+    tombstones: user.tombstones + Number(!isStored) - (row?.is_tombstone ?? 0),
+  };
+}
+
+/** Returns the limit that writes exceed. Above its quota, a user can still make records smaller. */
+export function findExceeded(user: UserRow, writes: readonly Write[], quota: Quota) {
+  if (writes.some((write) => countBytes(write) > MAX_RECORD_BYTES)) return "record_too_large";
+  const after = writes.reduce(addWrite, user);
+  const isFull = (["records", "bytes"] as const).some(
+    (total) => after[total] > user[total] && after[total] > quota[total],
+  );
+  return isFull ? "quota_exceeded" : undefined;
 }
 
 /** A random text: two histories with the same version have different tags. */

@@ -1,21 +1,20 @@
 import type { Transaction } from "@sluice/worker-proxy/plugin";
 import { readId, readWhole } from "./checks.js";
 import {
+  addWrite,
   commitRecords,
-  countBytes,
+  findExceeded,
   MAX_RECORD_BYTES,
-  type OpenCollection,
   openCollection,
-  readRows,
+  type Quota,
+  readValue,
+  type UserRow,
   type Write,
 } from "./commit.js";
 import { type Cursor, formatCursor, parseCursor } from "./cursor.js";
 import { operation } from "./define.js";
 import { createRefusal } from "./refusal.js";
 import type { SyncRequest } from "./request.js";
-
-/** Limits of the data of one user. */
-export type Quota = { readonly records: number; readonly bytes: number };
 
 /** A change of one record. */
 type Change = {
@@ -53,34 +52,32 @@ const REFUSALS = {
 /** Writes changes of a device in order. After the first change that is not stored, skips the rest. */
 export const push = operation("push", async (tx: Transaction, input: PushInput) => {
   const { collection: name, cursor, changes, quota } = input;
-  const collection = await openCollection(tx, name, cursor);
-  const { user } = collection;
-  const rows = await readRows(
-    tx,
-    collection,
-    changes.map(({ record }) => record),
-  );
+  const ids = changes.map(({ record }) => record);
+  const collection = await openCollection(tx, name, ids, cursor);
+  const { user, rows } = collection;
+  const id = collection.row?.id ?? 0;
   const results: Result[] = [];
   const writes: Write[] = [];
-  const left = { records: quota.records - user.records, bytes: quota.bytes - user.bytes };
+  let totals = user;
   const judge = async ({ record, base, value }: Change): Promise<Omit<Result, "record">> => {
     const row = rows.get(record);
     const version = row?.version ?? 0;
     const isStored = row !== undefined && row.is_tombstone === 0;
     if (version !== base) {
-      const stored = isStored ? await readValue(tx, collection, record) : null;
+      const stored = isStored ? await readValue(tx, id, record) : null;
       return stored === value
         ? { status: "stored", version }
         : { status: "conflict", version, value: stored };
     }
     if (value === null && !isStored) return { status: "stored", version };
     const write: Write = { record, value, turn: null, row };
-    const code = findRefusal(write, left);
+    const code = findRefusal(write, totals, quota);
     if (code === undefined) {
       writes.push(write);
+      totals = addWrite(totals, write);
       return { status: "stored", version: user.version + 1 };
     }
-    const stored = code === "server_record" && { value: await readValue(tx, collection, record) };
+    const stored = code === "server_record" && { value: await readValue(tx, id, record) };
     return { status: "refused", version, code, ...stored };
   };
   for (const change of changes) {
@@ -93,35 +90,12 @@ export const push = operation("push", async (tx: Transaction, input: PushInput) 
   return { results, cursor: isNext ? stored : null };
 });
 
-/** Returns the reason to refuse a write, or subtracts the write from `left` and returns undefined. */
-function findRefusal(write: Write, left: { records: number; bytes: number }): Result["code"] {
+/** Returns the reason to refuse a write. A deletion is always accepted. */
+function findRefusal(write: Write, user: UserRow, quota: Quota): Result["code"] {
   const { value, row } = write;
-  if (value === null) {
-    left.records += 1;
-    left.bytes += row?.bytes ?? 0;
-    return undefined;
-  }
+  if (value === null) return undefined;
   if (row?.turn != null) return "server_record";
-  const bytes = countBytes(write);
-  if (bytes > MAX_RECORD_BYTES) return "record_too_large";
-  const isNew = !row || row.is_tombstone === 1;
-  const moreBytes = bytes - (isNew ? 0 : row.bytes);
-  if ((isNew && left.records < 1) || (moreBytes > 0 && left.bytes < moreBytes)) return "quota_exceeded";
-  left.records -= isNew ? 1 : 0;
-  left.bytes -= moreBytes;
-  return undefined;
-}
-
-async function readValue(
-  { key, query }: Transaction,
-  { row }: OpenCollection,
-  record: string,
-): Promise<string | null> {
-  const [stored] = await query<{ value: string | null }>(
-    "SELECT value FROM sync_records WHERE key = ? AND collection = ? AND record = ?",
-    ...[key, row?.id ?? 0, record],
-  );
-  return stored?.value ?? null;
+  return findExceeded(user, [write], quota);
 }
 
 /** Serves a push of changes. @throws {Refusal} */

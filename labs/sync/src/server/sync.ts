@@ -1,8 +1,9 @@
 import type { ProxyPlugin } from "@sluice/worker-proxy";
 import { type BoundHost, connectAs, definePlugin, type PluginServer } from "@sluice/worker-proxy/plugin";
+import type { Quota } from "./commit.js";
 import { createEvents, readChanges, serveEvents } from "./events.js";
 import { pull, servePull } from "./pull.js";
-import { push, type Quota, servePush } from "./push.js";
+import { push, servePush } from "./push.js";
 import { createRoute } from "./request.js";
 import { search, serveSearch } from "./search.js";
 import { TABLES } from "./tables.js";

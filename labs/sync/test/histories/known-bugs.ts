@@ -42,7 +42,7 @@ export const knownBugs: readonly KnownBug[] = [
     name: "a tab sends the conversations of its user into the account of the next one",
     sign: /sees|account has/,
     edits: [
-      client("connection", "if (account.known !== undefined) throw createAccountError(response.status);", ""),
+      client("connection", "if (copy.account !== undefined) throw createAccountError(response.status);", ""),
       client(
         "connection",
         "    if (body !== undefined) headers.set(",

@@ -1,7 +1,6 @@
 import type { Reader, Transaction } from "@sluice/worker-proxy/plugin";
-import { commitRecords, countBytes, MAX_RECORD_BYTES, openCollection, readRows } from "../commit.js";
+import { commitRecords, findExceeded, openCollection, type Quota } from "../commit.js";
 import { operation, reading } from "../define.js";
-import type { Quota } from "../push.js";
 import { parseMessage } from "./turn-messages.js";
 import {
   type CallRow,
@@ -101,20 +100,16 @@ export const writeRun = operation(
     const found = await findRun(tx, run);
     if (!found) return "turn_lost";
     const { turn, question, tip } = found;
-    const collection = await openCollection(tx, found.collection);
     const ids = writes.map(({ record }) => record);
-    const rows = await readRows(tx, collection, [question, ...ids]);
+    const collection = await openCollection(tx, found.collection, [question, ...ids]);
+    const { user, rows } = collection;
     // the user deleted the conversation
     if (rows.get(question)?.is_tombstone !== 0) return "record_deleted";
     const all = writes.map((each) => ({ ...each, turn, row: rows.get(each.record) }));
     // a device wrote the record, or deleted it
     if (all.some((each) => each.row && each.row.turn !== turn)) return "record_deleted";
-    if (all.some((each) => countBytes(each) > MAX_RECORD_BYTES)) return "record_too_large";
-    const bytes = all.reduce((sum, each) => sum + countBytes(each) - (each.row?.bytes ?? 0), 0);
-    const { user } = collection;
-    const isFull =
-      user.records + all.length - (rows.size - 1) > quota.records || user.bytes + bytes > quota.bytes;
-    if (isFull && bytes > 0) return "quota_exceeded";
+    const exceeded = findExceeded(user, all, quota);
+    if (exceeded) return exceeded;
     await commitRecords(tx, collection, all);
     await tx.query(
       "UPDATE sync_turns SET tip = ? WHERE key = ? AND turn = ?",

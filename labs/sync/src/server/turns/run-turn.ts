@@ -7,8 +7,8 @@ import {
   customStorage,
 } from "@sluice/stores";
 import { connectAs, type HostSetup, type JobContext } from "@sluice/worker-proxy/plugin";
+import type { Quota } from "../commit.js";
 import { job } from "../define.js";
-import type { Quota } from "../push.js";
 import {
   endRun,
   type Run,

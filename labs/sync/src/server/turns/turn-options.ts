@@ -1,5 +1,7 @@
 import type { ChatRequestMessage, Client, Tool } from "@sluice/core";
 import type { GatewayProxy, User } from "@sluice/worker-proxy";
+import { ensure } from "@sluice/worker-proxy/plugin";
+import { isWhole } from "../checks.js";
 
 /** The turn that gets tools and instructions. */
 export interface TurnContext<Env = unknown> {
@@ -41,22 +43,18 @@ export interface TurnOptions<Env = unknown> {
 /** The options with their defaults. */
 export type TurnSetup<Env> = TurnOptions<Env> & Required<Pick<TurnOptions<Env>, "maxSteps" | "timeoutMs">>;
 
-const RANGES = {
-  maxSteps: [1, 100],
-  // a host ends a job after 15 minutes
-  timeoutMs: [1_000, 840_000],
-} as const;
-
 /** @throws {TypeError} for a missing or invalid option */
 export function checkTurnOptions<Env>(options: TurnOptions<Env>): TurnSetup<Env> {
-  const { maxSteps = 8, timeoutMs = 600_000 } = options;
-  if (typeof options.proxy !== "function")
-    throw new TypeError("sync: turns.proxy: give a function that returns the proxy, () => proxy");
-  const numbers = { maxSteps, timeoutMs };
-  for (const [name, [min, max]] of Object.entries(RANGES)) {
-    const value = numbers[name as keyof typeof numbers];
-    if (!Number.isSafeInteger(value) || value < min || value > max)
-      throw new TypeError(`sync: turns.${name}: give a whole number from ${min} to ${max}`);
-  }
-  return { ...options, ...numbers };
+  const { proxy, maxSteps = 8, timeoutMs = 600_000 } = options;
+  ensure(
+    typeof proxy === "function",
+    "sync: turns.proxy: give a function that returns the proxy, () => proxy",
+  );
+  ensure(isWhole(maxSteps, 1, 100), "sync: turns.maxSteps: give a whole number from 1 to 100");
+  // a host ends a job after 15 minutes
+  ensure(
+    isWhole(timeoutMs, 1_000, 840_000),
+    "sync: turns.timeoutMs: give a whole number from 1000 to 840000",
+  );
+  return { ...options, maxSteps, timeoutMs };
 }

@@ -1,5 +1,5 @@
 import type { Job, Reader, Transaction } from "@sluice/worker-proxy/plugin";
-import { commitRecords, type OpenCollection, openCollection, readRows, type Write } from "../commit.js";
+import { commitRecords, type OpenCollection, openCollection, readValue, type Write } from "../commit.js";
 import { job, operation } from "../define.js";
 import { closeMessage, parseMessage, type ResponseEnd } from "./turn-messages.js";
 
@@ -127,23 +127,19 @@ export async function endTurn(tx: Transaction, row: TurnRow, end: TurnEnd): Prom
  * it. Commits even without a record, so that devices get a change event.
  */
 export async function commitTurn(tx: Transaction, row: TurnRow, end?: ResponseEnd): Promise<void> {
-  const collection = await openCollection(tx, row.collection);
+  const collection = await openCollection(tx, row.collection, end ? [row.tip] : []);
   await commitRecords(tx, collection, end ? await closeTip(tx, collection, row, end) : []);
 }
 
 async function closeTip(
   tx: Transaction,
-  collection: OpenCollection,
+  { rows }: OpenCollection,
   { collection_id, tip, turn }: TurnRow,
   end: ResponseEnd,
 ): Promise<readonly Write[]> {
-  const row = (await readRows(tx, collection, [tip])).get(tip);
+  const row = rows.get(tip);
   if (row?.turn !== turn) return [];
-  const [stored] = await tx.query<{ value: string | null }>(
-    "SELECT value FROM sync_records WHERE key = ? AND collection = ? AND record = ?",
-    ...[tx.key, collection_id, tip],
-  );
-  const open = parseMessage(stored?.value ?? null);
+  const open = parseMessage(await readValue(tx, collection_id, tip));
   const closed = open && closeMessage(open, end);
   return closed === open ? [] : [{ record: tip, value: JSON.stringify(closed), turn, row }];
 }

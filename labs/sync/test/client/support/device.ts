@@ -3,6 +3,8 @@ import { memoryStorage } from "@sluice/stores";
 import { type RemoteStorage, remoteStorage } from "@sluice/sync";
 import { afterEach } from "vitest";
 import { settled, stoppedClock } from "../../../../../packages/core/test/support/gateway.js";
+// a test waits for no file: the code that a page loads later is loaded already
+import "../../../src/client/sync.js";
 import type { createSyncServer } from "./sync-server.js";
 
 type Server = ReturnType<typeof createSyncServer>;
