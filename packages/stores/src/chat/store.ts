@@ -36,8 +36,8 @@ import { type ChatMessage, type ChatTurn, createUnsentTurn, isPending } from "./
 import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
 import type { CallChoice, RunnerTurns } from "./runner.js";
 import { noStorage, type StorageSession } from "./session.js";
+import type { ThreadContext } from "./storage-session.js";
 import type { ChatStorage } from "./storages.js";
-import type { ThreadContext } from "./stored-thread.js";
 import { createThread, createThreadList } from "./thread.js";
 import { attempt, BUSY, beginRunnerTurn, beginTurn, canSendNext, sendNext, startIfFree } from "./turns.js";
 
