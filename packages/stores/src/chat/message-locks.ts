@@ -1,24 +1,18 @@
-import type { Client } from "@sluice/core";
 import { toError } from "@sluice/core/extend";
 import { reportStorageFailure } from "../base/platform-limits.js";
 import { addUserPrefix } from "../base/user-prefix.js";
 import { hasLocks, isLocked, shareLock, withLock } from "../tabs/locks.js";
 import { type ChatMessage, type ChatTurn, createUnsentTurn, isResumable } from "./message.js";
 import { closeLostCalls, endInterrupted, isInFlight, isUnfinished } from "./records.js";
-import type { MessageNode, Thread } from "./thread.js";
+import type { ThreadContext } from "./session.js";
+import type { MessageNode } from "./thread.js";
 import type { createThreadWriter } from "./thread-writer.js";
 
 /** A stored thread whose messages several tabs may work on. */
-interface SharedThread {
-  readonly client: Client;
-  readonly collection: string;
-  readonly thread: Thread;
-  readonly writer: Pick<ReturnType<typeof createThreadWriter>, "noteChange" | "drop" | "writeAll">;
+interface SharedThread extends ThreadContext {
+  readonly writer: ReturnType<typeof createThreadWriter>;
   /** Reads what other tabs have written. The caller holds the lock of the message. */
   readonly refresh: (messageId: string) => Promise<void>;
-  readonly onMerge: () => void;
-  /** Continues the work of a closed tab on a message; returns undefined if that is not possible now. */
-  readonly resume: (message: ChatMessage) => Promise<unknown> | undefined;
 }
 
 /**

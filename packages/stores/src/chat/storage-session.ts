@@ -1,4 +1,4 @@
-import type { Client, RecordStorage, StorageStatus } from "@sluice/core";
+import type { StorageStatus } from "@sluice/core";
 import { createFingerprint, createRandomId, hashToId, isRecord, rejectOnAbort } from "@sluice/core/extend";
 import { isEqual } from "../base/is-equal.js";
 import { reportStorageFailure } from "../base/platform-limits.js";
@@ -7,31 +7,12 @@ import { registerForget } from "../storage/forget.js";
 import { readWhenPossible, waitForStorage } from "../storage/wait.js";
 import { hasLocks, prepareLocks } from "../tabs/locks.js";
 import { mergeCopies } from "./merge-copies.js";
-import { type ChatMessage, createUnsentTurn } from "./message.js";
+import { createUnsentTurn } from "./message.js";
 import { createMessageLocks } from "./message-locks.js";
 import { isInFlight, isUnfinished, LEAF, parseNodes } from "./records.js";
-import type { StorageSession } from "./session.js";
-import type { MessageNode, Thread } from "./thread.js";
+import type { StorageSession, ThreadContext } from "./session.js";
+import type { MessageNode } from "./thread.js";
 import { createThreadWriter } from "./thread-writer.js";
-
-/** A thread with the functions that its persistence needs. */
-export interface ThreadContext {
-  readonly client: Client;
-  readonly storage: RecordStorage;
-  /** Name of the collection, without the user. */
-  readonly collection: string;
-  readonly thread: Thread;
-  /** Ids of the initial messages. Stored messages replace them. */
-  readonly initial: readonly string[];
-  /** Shows new text of the response in flight, and how much of the thread is stored. */
-  readonly flush: () => void;
-  /** Called after another tab has changed the thread. */
-  readonly onMerge: () => void;
-  /** Continues the work of a closed tab on a message; returns undefined if that is not possible now. */
-  readonly resume: (message: ChatMessage) => Promise<unknown> | undefined;
-  /** Called by `signOut` while the storage is open. */
-  readonly forget: () => unknown;
-}
 
 /**
  * Creates the storage session of one chat: it reads the thread, and merges the changes of other tabs. Nothing is read

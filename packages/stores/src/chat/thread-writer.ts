@@ -1,22 +1,11 @@
-import type { Client, RecordStorage, StorageStatus } from "@sluice/core";
+import type { StorageStatus } from "@sluice/core";
 import { callAfter, toError } from "@sluice/core/extend";
 import { reportStorageFailure } from "../base/platform-limits.js";
 import { getClientStorage } from "../storage/client-storage.js";
 import { createRecordWriter } from "../storage/record-writer.js";
 import type { ChatMessage } from "./message.js";
 import { isUnfinished, LEAF, toRecord } from "./records.js";
-import type { Thread } from "./thread.js";
-
-/** A thread with its storage. */
-interface ThreadRecords {
-  readonly client: Client;
-  readonly storage: RecordStorage;
-  /** Name of the collection, without the user. */
-  readonly collection: string;
-  readonly thread: Thread;
-  /** Shows new text of the response in flight, and how much of the thread is stored. */
-  readonly flush: () => void;
-}
+import type { ThreadContext } from "./session.js";
 
 /** Time between two writes of a response in flight, in milliseconds. */
 const LIVE_WRITE_MS = 1000;
@@ -24,8 +13,9 @@ const LIVE_WRITE_MS = 1000;
 const LIVE_BROADCAST_MS = 100;
 
 /** Creates the writer of a thread: it writes and broadcasts each message that changes. */
-export function createThreadWriter({ client, collection, thread, flush, ...records }: ThreadRecords) {
-  const storage = getClientStorage(client, records.storage);
+export function createThreadWriter(context: ThreadContext) {
+  const { client, collection, thread, flush } = context;
+  const storage = getClientStorage(client, context.storage);
   /** Messages that this tab or another one has removed. A slow storage may still return their records. */
   const removed = new Map<string, "here" | "elsewhere">();
   /** Ids of messages that this tab has written or begun to write. */

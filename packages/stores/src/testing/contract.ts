@@ -10,8 +10,6 @@ export interface StorageContract {
    * object. The data may have other records: the cases use unique names and remove their records.
    */
   readonly create: () => RecordStorage | Promise<RecordStorage>;
-  /** Closes a storage of `create`, at the end of a case. */
-  readonly close?: ((storage: RecordStorage) => unknown) | undefined;
   /**
    * False if `subscribe` does not report writes of other instances. Devices that share such a storage do not see each other's
    * changes before a reload, and may create branches of a chat.
@@ -80,10 +78,10 @@ function isSkipping(context: unknown): context is { skip(reason: string): unknow
   return typeof (context as { readonly skip?: unknown } | undefined)?.skip === "function";
 }
 
-/** Runs a case, then removes its records and closes its storages. */
+/** Runs a case, then removes its records. */
 async function runCase(options: StorageContract, check: Cases[string]): Promise<unknown> {
   const { deadlineMs = 4000 } = options;
-  const used: Used = { storages: [], collections: new Set(), ends: [], waits: new Set() };
+  const used: Used = { collections: new Set(), ends: [], waits: new Set() };
   const describeDelay = () => {
     const waits = [...used.waits].map((what) => `; it waited for ${what}`);
     return `the case did not end within ${deadlineMs} ms${waits.join("")}`;
@@ -94,13 +92,13 @@ async function runCase(options: StorageContract, check: Cases[string]): Promise<
     for (const end of used.ends) end();
     // ignores failures, because the case itself reports a storage that does not write
     await endWithin(deadlineMs, () => removeRecords(used), describeDelay).catch(() => {});
-    for (const storage of used.storages) await options.close?.(storage);
   }
 }
 
 /** What a case has opened, and has not finished. */
 interface Used {
-  readonly storages: RecordStorage[];
+  /** The first storage that was opened. */
+  storage?: RecordStorage;
   readonly collections: Set<string>;
   /** Called after the case. */
   readonly ends: (() => void)[];
@@ -120,7 +118,7 @@ async function endWithin<T>(ms: number, act: () => Promise<T>, describeDelay: ()
   }
 }
 
-async function removeRecords({ storages: [storage], collections }: Used): Promise<void> {
+async function removeRecords({ storage, collections }: Used): Promise<void> {
   if (!storage) return;
   for (const collection of collections)
     for (const keys of splitList([...(await storage.read(collection)).keys()]))
@@ -145,7 +143,7 @@ async function createContext(options: StorageContract, used: Used) {
   /** Opens another instance. */
   async function open(): Promise<RecordStorage> {
     const storage = await options.create();
-    used.storages.push(storage);
+    used.storage ??= storage;
     return storage;
   }
 
