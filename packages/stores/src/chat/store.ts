@@ -17,7 +17,7 @@ import {
 } from "./chat.js";
 import type { ChatStore } from "./chat-store.js";
 import { parseInitialMessages } from "./initial-messages.js";
-import { findVersionPoint } from "./insertion-point.js";
+import { findVersionPoint, type InsertionPoint } from "./insertion-point.js";
 import { optionalParts } from "./load-optional-parts.js";
 import { type ChatMessage, type ChatTurn, createUnsentTurn, isPending } from "./message.js";
 import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
@@ -190,7 +190,9 @@ function resumeInterrupted(chat: Chat, interrupted: ChatMessage): Promise<ChatTu
   const { thread, turn, own } = chat;
   const { id, outcome } = interrupted;
   if (turn || thread.path.at(-1)?.id !== id) return undefined;
-  return outcome === undefined
-    ? beginTurn(chat, () => ({ below: thread.getParent(id), added: [id] }), own, interrupted)
-    : beginTurn(chat, () => ({ below: id, added: [id] }), own);
+  const point: InsertionPoint =
+    outcome === undefined
+      ? { below: thread.getParent(id), added: [id], interrupted: id }
+      : { below: id, added: [id] };
+  return beginTurn(chat, () => point, own);
 }

@@ -55,26 +55,18 @@ function startIfFree(chat: Chat, read: ReadOptions, beginning: TurnBeginning): P
 /**
  * Begins a turn below the shown messages.
  *
- * @param interrupted response that a closed tab has left unfinished
  * @throws the error of an invalid beginning
  */
-export function beginTurn(
-  chat: Chat,
-  beginning: TurnBeginning,
-  read: ReadOptions,
-  interrupted?: ChatMessage,
-): Promise<ChatTurn> {
-  const { thread } = chat;
-  const owner = new AbortController();
+export function beginTurn(chat: Chat, beginning: TurnBeginning, read: ReadOptions): Promise<ChatTurn> {
+  const { thread, runner } = chat;
   // keeps this branch shown if another tab adds one
   thread.choose(thread.path.at(-1)?.id);
-  const point =
+  const find: FindInsertionPoint =
     typeof beginning === "function"
-      ? beginning(owner.signal)
-      : addQuestion(thread, beginning, read().model, owner.signal);
-  if (chat.runner) return beginRunnerTurn(chat, chat.runner, read, { at: point });
-  const onEnd = (end: ChatTurn) => endTurn(chat, end, read);
-  return startTurn(chat, { options: read, owner, interrupted, onEnd }, point);
+      ? beginning
+      : (signal) => addQuestion(thread, beginning, read().model, signal);
+  if (runner) return beginRunnerTurn(chat, runner, read, { at: find(new AbortController().signal) });
+  return startTurn(chat, { options: read, onEnd: (end) => endTurn(chat, end, read) }, find);
 }
 
 /** Begins a turn of the chat's runner. */
