@@ -50,7 +50,7 @@ const suites: Readonly<Record<string, Suite>> = {
     near: {
       "/chat/": ["/chat"],
       "/tabs/": ["/chat-tabs", "/refused-platform", "/video-task-store"],
-      "/archive": ["/video-archive", "/image-archive"],
+      "/archive": ["/video-archive"],
       "/files/": ["/request-files", "/chat-images"],
       "/images/": ["/image"],
       "/videos/": ["/video-"],

@@ -16,7 +16,7 @@ async function createBroken(change: Change, more: Partial<StorageContract> = {})
   const inner = memoryStorage();
   const create = () => ({ ...inner, ...change(inner) });
   // most mistakes are detected by a missing change event
-  const cases = storageTests({ create, deadlineMs: 50, ...more });
+  const cases = storageTests({ create, deadlineMs: 100, ...more });
   const ended = await Promise.allSettled(cases.map(({ run }) => run()));
   return Object.fromEntries(
     ended.flatMap((end, nth) => (end.status === "rejected" ? [[cases[nth]?.title, String(end.reason)]] : [])),
@@ -337,7 +337,7 @@ test("A case that does not apply is skipped with its reason if the runner can sk
 
   const reasons: string[] = [];
   const skip = (reason: string) => void reasons.push(reason);
-  for (const { run } of storageTests({ create, isWatched: false, deadlineMs: 300 })) await run({ skip });
+  for (const { run } of storageTests({ create, isWatched: false })) await run({ skip });
   expect(new Set(reasons)).toEqual(
     new Set([
       "the option `damage` is not given",

@@ -27,8 +27,8 @@ export interface GeneratedImage {
    */
   readonly expiresAt?: number;
   /**
-   * Time until which the proxy's archive stores a copy; Unix milliseconds. Before it, a store renews an expired `url`,
-   * and `getArchivedMedia` returns a new link. Absent without an archive.
+   * Time until which the proxy's archive stores a copy; Unix milliseconds. Before it, `getArchivedMedia` returns a new
+   * link for an expired `url`. Absent without an archive.
    */
   readonly storedUntil?: number;
   /** Absent for a generated image. */

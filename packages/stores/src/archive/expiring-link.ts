@@ -1,26 +1,10 @@
 import type { Client, SucceededVideoTask, VideoTask } from "@sluice/core";
 
-/** A file with a temporary link. A proxy may store a copy of it. */
-export interface ExpiringLink {
-  readonly url: string;
-  readonly expiresAt?: number;
-  readonly storedUntil?: number;
-}
-
-/** Returns the time to renew the link of a file, in Unix milliseconds; infinity without a copy. */
-export function getLinkRenewalTime({ expiresAt, storedUntil = 0 }: ExpiringLink): number {
-  return (storedUntil > Date.now() && expiresAt) || Number.POSITIVE_INFINITY;
-}
-
-/** Schedules the next renewal in a minute, after a failed one. */
-export const delayRenewal = <File extends ExpiringLink>(file: File): File => ({
-  ...file,
-  expiresAt: Date.now() + 60_000,
-});
-
-/** Returns the time to renew the link of a task, in Unix milliseconds; infinity without a copy. */
+/** Returns the time to renew the link of a video, in Unix milliseconds; infinity if the proxy has no copy. */
 export function getRenewalTime(task: VideoTask | undefined): number {
-  return task?.state === "succeeded" ? getLinkRenewalTime(task) : Number.POSITIVE_INFINITY;
+  if (task?.state !== "succeeded") return Number.POSITIVE_INFINITY;
+  const { expiresAt, storedUntil = 0 } = task;
+  return (storedUntil > Date.now() && expiresAt) || Number.POSITIVE_INFINITY;
 }
 
 /** Returns true if the task needs no more polls: it is final, and its link works or can't be renewed. */
@@ -33,11 +17,11 @@ export function isOutdated(task: VideoTask | undefined): task is SucceededVideoT
   return task?.state === "succeeded" && !isSettled(task);
 }
 
-/** Returns the task with a new link. Never rejects: after a failure the old link stays, and the renewal is delayed. */
+/** Returns the task with a new link. Never rejects: after a failure the old link stays, and is renewed in a minute. */
 export function renewLink(client: Client, task: SucceededVideoTask): Promise<VideoTask> {
   return import("./renewal.js")
     .then(({ renewTask }) => renewTask(client, task))
-    .catch(() => delayRenewal(task));
+    .catch(() => ({ ...task, expiresAt: Date.now() + 60_000 }));
 }
 
 /** Creates the renewal of the links of a watched task. */

@@ -237,3 +237,22 @@ export function getOpenChats(client: Client): OpenChats {
   openChats.set(client, known);
   return known;
 }
+
+/** Adds a chat to the open chats, and returns its storage for use. */
+export function openStorage({ client, id, verbs, storage }: Chat): StorageSession {
+  const { byId, notify } = getOpenChats(client);
+  if (id !== undefined && verbs && byId.get(id) !== verbs) {
+    byId.set(id, verbs);
+    notify();
+  }
+  return storage;
+}
+
+/** Closes the storage of a chat, and removes it from the open chats. */
+export function closeStorage({ client, id = "", verbs, storage }: Chat): void {
+  storage.close();
+  const { byId, notify } = getOpenChats(client);
+  if (byId.get(id) !== verbs) return;
+  byId.delete(id);
+  notify();
+}

@@ -15,6 +15,8 @@ export interface InsertionPoint {
   readonly idempotencyKey?: string | undefined;
   /** The response that the turn repeats, if a proxy may still store it. It is read before a new request. */
   readonly stored?: ChatMessage | undefined;
+  /** Id of the first response of the turn, if a closed tab has left it unfinished. It is read to its end. */
+  readonly interrupted?: string | undefined;
 }
 
 /**

@@ -21,10 +21,7 @@ function mergeNodes(local: MessageNode, copy: MessageNode): MessageNode {
     // two tabs continued from one state: a complete response wins over a partial one
     Number(isComplete(copy)) - Number(isComplete(local)) ||
     copy.message.content.length - local.message.content.length ||
-    compare(copy.message.content, local.message.content) ||
-    compare(describeRest(copy), describeRest(local)) ||
-    // last, because a merged copy differs from its sources only in its calls
-    compare(describeCalls(copy), describeCalls(local));
+    compare(describeMessage(copy), describeMessage(local));
   const [newer, older] = isNewer > 0 ? [copy, local] : [local, copy];
   if (newer.turn !== undefined) return newer;
   const node = addKey(older, newer);
@@ -54,31 +51,24 @@ function isComplete({ message }: MessageNode): boolean {
   return message.outcome === "complete";
 }
 
-/** Describes the fields that may differ between copies of one revision. */
-function describeRest({ message, turn }: MessageNode): string {
-  const { outcome, streamId, idempotencyKey, reasoning, toolCalls } = message;
+/** Describes the fields that can differ. The calls are last, because a merged copy differs from its sources only there. */
+function describeMessage({ message, turn }: MessageNode): string {
+  const { content, outcome, streamId, idempotencyKey, reasoning, toolCalls } = message;
   const end = isInterrupted(message) ? "interrupted" : outcome;
-  return `${end} ${streamId} ${idempotencyKey} ${turn} ${reasoning} ${toolCalls?.map(({ id }) => id)}`;
+  const calls = `${toolCalls?.map(({ id }) => id)} ${toolCalls?.map(describeCall)}`;
+  return `${content} ${end} ${streamId} ${idempotencyKey} ${turn} ${reasoning} ${calls}`;
 }
 
-function describeCalls({ message }: MessageNode): string {
-  return String(message.toolCalls?.map((call) => `${call.state} ${describeResult(call)}`));
-}
-
-function describeResult({ id, output, error, savedState }: ChatToolCall): string {
-  return output === undefined && error === undefined && savedState === undefined
-    ? id
-    : JSON.stringify([id, output, error, savedState]);
+function describeCall({ id, state, output, error, savedState }: ChatToolCall): string {
+  return JSON.stringify([id, state, output, error, savedState]);
 }
 
 function compare(one: string, other: string): number {
   return Number(one > other) - Number(one < other);
 }
 
-/** Describes every field that can differ between two copies. */
 function describeNode(node: MessageNode): string {
-  const { revision, key, message } = node;
-  return `${revision} ${key} ${describeRest(node)} ${describeCalls(node)} ${message.content}`;
+  return `${node.revision} ${node.key} ${describeMessage(node)}`;
 }
 
 /**

@@ -1,6 +1,7 @@
-import type { StorageStatus } from "@sluice/core";
+import type { Client, RecordStorage, StorageStatus } from "@sluice/core";
 import { createRandomId } from "@sluice/core/extend";
 import type { ChatMessage, ChatTurn } from "./message.js";
+import type { Thread } from "./thread.js";
 
 /**
  * The storage of a chat: reads its thread, writes the changes, and merges the changes of other tabs. The first use opens
@@ -41,6 +42,25 @@ export interface StorageSession {
   stop(reason: unknown): void;
   /** Writes all pending changes and closes the storage. Failed writes are retried even after the close. */
   close(): void;
+}
+
+/** A thread with the functions that its persistence needs. */
+export interface ThreadContext {
+  readonly client: Client;
+  readonly storage: RecordStorage;
+  /** Name of the collection, without the user. */
+  readonly collection: string;
+  readonly thread: Thread;
+  /** Ids of the initial messages. Stored messages replace them. */
+  readonly initial: readonly string[];
+  /** Shows new text of the response in flight, and how much of the thread is stored. */
+  readonly flush: () => void;
+  /** Called after another tab has changed the thread. */
+  readonly onMerge: () => void;
+  /** Continues the work of a closed tab on a message; returns undefined if that is not possible now. */
+  readonly resume: (message: ChatMessage) => Promise<unknown> | undefined;
+  /** Called by `signOut` while the storage is open. */
+  readonly forget: () => unknown;
 }
 
 /** The session of a chat without a storage. Each storage brings its own session. */

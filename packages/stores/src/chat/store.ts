@@ -1,20 +1,15 @@
 import { type ChatModel, type Client, ConfigurationError } from "@sluice/core";
-import {
-  createOptionsReader,
-  createRandomId,
-  createStore,
-  noteMistake,
-  noteOptions,
-} from "@sluice/core/extend";
+import { createOptionsReader, createRandomId, createStore, noteOptions } from "@sluice/core/extend";
 import { registerForget } from "../storage/forget.js";
 import {
   addAll,
   type Chat,
+  closeStorage,
   createSnapshot,
   dropQueued,
   forget,
-  getOpenChats,
   leave,
+  openStorage,
   type ReadOptions,
   refresh,
   replaceAll,
@@ -22,24 +17,15 @@ import {
 } from "./chat.js";
 import type { ChatStore } from "./chat-store.js";
 import { parseInitialMessages } from "./initial-messages.js";
-import {
-  addQuestion,
-  assertContent,
-  type FindInsertionPoint,
-  findResponsesAround,
-  findRetryPoint,
-  findVersionPoint,
-  type Question,
-} from "./insertion-point.js";
+import { findVersionPoint, type InsertionPoint } from "./insertion-point.js";
 import { optionalParts } from "./load-optional-parts.js";
 import { type ChatMessage, type ChatTurn, createUnsentTurn, isPending } from "./message.js";
 import type { ChatOptionsFor, ChatStoreOptions } from "./options.js";
 import type { CallChoice, RunnerTurns } from "./runner.js";
-import { noStorage, type StorageSession } from "./session.js";
+import { noStorage, type StorageSession, type ThreadContext } from "./session.js";
 import type { ChatStorage } from "./storages.js";
-import type { ThreadContext } from "./stored-thread.js";
 import { createThread, createThreadList } from "./thread.js";
-import { attempt, BUSY, beginRunnerTurn, beginTurn, canSendNext, sendNext, startIfFree } from "./turns.js";
+import { beginRunnerTurn, beginTurn, requestTurn, retry } from "./turns.js";
 
 /**
  * Creates the store of a chat. Nothing is sent before `send`.
@@ -125,20 +111,8 @@ function createChat(client: Client, own: ReadOptions): Chat {
 /** Creates the methods of a chat, for a caller with its own options. */
 function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
   const { client, thread, storage, store } = chat;
-  const startWhenReady = (find: FindInsertionPoint, message?: Question) =>
-    use(chat).whenReady(() => attempt(() => startIfFree(chat, read, find, message)));
-  const sendWhenReady = (message: Question) =>
-    startWhenReady((signal) => addQuestion(thread, message, read().model, signal), message);
-  /** Reports the error of a call that changed nothing, because no state shows it. A double click is not a mistake. */
-  const noteRefusal = (turn: Promise<ChatTurn>) => {
-    turn.then(
-      ({ error }) => error?.message !== BUSY && noteMistake(error, client),
-      () => {},
-    );
-    return turn;
-  };
   const decide = (toolCallId: string, choice: CallChoice) =>
-    use(chat).whenReady(() => {
+    openStorage(chat).whenReady(() => {
       const { loaded } = optionalParts;
       if (loaded) return loaded.decideCall(chat, read, toolCallId, choice);
       return optionalParts
@@ -148,33 +122,26 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
   const verbs: ChatStore = {
     getSnapshot: store.getSnapshot,
     subscribe(listener) {
-      void use(chat).whenRestored(() => {});
+      void openStorage(chat).whenRestored(() => {});
       return store.subscribe(listener);
     },
     send(content, options = {}) {
       noteOptions("a message", options, client);
-      const { images = [] } = options;
-      // checked before it is queued, and before it stops a response
-      return noteRefusal(
-        attempt(() => {
-          assertContent(content, images);
-          return sendWhenReady({ content, images });
-        }),
-      );
+      return requestTurn(chat, read, { content, images: options.images ?? [] });
     },
     stop() {
       const last = thread.path.at(-1);
       if (!chat.turn && last?.toolCalls?.some(isPending)) chat.runner?.stopWaiting(last.id, read);
       stop(chat);
     },
-    retry: () => use(chat).whenReady(() => retry(chat, read)),
+    retry: () => openStorage(chat).whenReady(() => retry(chat, read)),
     cancelQueued(id) {
       dropQueued(chat, id);
       store.flush();
     },
-    regenerate: (messageId) => noteRefusal(startWhenReady(() => findVersionPoint(thread, messageId))),
+    regenerate: (messageId) => requestTurn(chat, read, () => findVersionPoint(thread, messageId)),
     edit: (messageId, content, { images } = {}) =>
-      noteRefusal(sendWhenReady({ content, images, originalId: messageId })),
+      requestTurn(chat, read, { content, images, originalId: messageId }),
     getThread: chat.getThread,
     switchBranch(messageId) {
       thread.choose(messageId);
@@ -187,57 +154,17 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
     addToolOutput: (toolCallId, output) => decide(toolCallId, { type: "output", output }),
     setMessages(messages) {
       const given = parseInitialMessages(messages, "messages");
-      void use(chat).whenRestored(() => replaceAll(chat, given));
+      void openStorage(chat).whenRestored(() => replaceAll(chat, given));
     },
-    reset: () => void use(chat).whenRestored(() => replaceAll(chat, [])),
+    reset: () => void openStorage(chat).whenRestored(() => replaceAll(chat, [])),
     close() {
       leave(chat);
-      storage.close();
-      removeFromOpenChats(chat);
+      closeStorage(chat);
     },
     withOptions: (options) => createVerbs(chat, createOptionsReader(options)),
   };
   chat.verbs ??= verbs;
   return verbs;
-}
-
-/** Adds a chat to the open chats and returns its storage. */
-function use({ client, id, verbs, storage }: Chat): StorageSession {
-  const { byId, notify } = getOpenChats(client);
-  if (id !== undefined && verbs && byId.get(id) !== verbs) {
-    byId.set(id, verbs);
-    notify();
-  }
-  return storage;
-}
-
-function removeFromOpenChats({ client, id = "", verbs }: Chat): void {
-  const { byId, notify } = getOpenChats(client);
-  if (byId.get(id) !== verbs) return;
-  byId.delete(id);
-  notify();
-}
-
-/** Repeats the last request, unless another tab does so first. If none failed, sends the first queued message. */
-function retry(chat: Chat, read: ReadOptions): Promise<ChatTurn> {
-  const { thread, storage } = chat;
-  const last = thread.path.at(-1);
-  const queued = hasFailed(last) ? undefined : sendNext(chat);
-  if (queued) return queued;
-  const find = () => findRetryPoint(thread, last && thread.get(last.id)?.message);
-  const start = () => attempt(() => startIfFree(chat, read, find));
-  if (!last || chat.turn) return start();
-  const known = findResponsesAround(thread, last).length;
-  return storage.runLocked(last.id, () =>
-    findResponsesAround(thread, last).length > known
-      ? createUnsentTurn(new ConfigurationError("another tab continued the chat"))
-      : start(),
-  );
-}
-
-/** Returns true if the response to a message failed, was stopped or is missing. The queue then waits for the user. */
-function hasFailed(last: ChatMessage | undefined): boolean {
-  return last !== undefined && last.role !== "system" && !canSendNext(last.outcome);
 }
 
 /** Shows the changes of other tabs. */
@@ -263,7 +190,9 @@ function resumeInterrupted(chat: Chat, interrupted: ChatMessage): Promise<ChatTu
   const { thread, turn, own } = chat;
   const { id, outcome } = interrupted;
   if (turn || thread.path.at(-1)?.id !== id) return undefined;
-  return outcome === undefined
-    ? beginTurn(chat, () => ({ below: thread.getParent(id), added: [id] }), own, interrupted)
-    : beginTurn(chat, () => ({ below: id, added: [id] }), own);
+  const point: InsertionPoint =
+    outcome === undefined
+      ? { below: thread.getParent(id), added: [id], interrupted: id }
+      : { below: id, added: [id] };
+  return beginTurn(chat, () => point, own);
 }

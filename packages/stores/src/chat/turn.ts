@@ -2,7 +2,7 @@ import { type CallInfo, type ChatRequest, type Client, isGatewayError } from "@s
 import { awaitWithin, createRandomId, getDelivery, toError } from "@sluice/core/extend";
 import { pickRequestOptions } from "../base/request-options.js";
 import { type Chat, type ReadOptions, type RunningTurn, refresh } from "./chat.js";
-import type { InsertionPoint } from "./insertion-point.js";
+import type { FindInsertionPoint, InsertionPoint } from "./insertion-point.js";
 import { optionalParts } from "./load-optional-parts.js";
 import { reduceTurn, type TurnEvent, type TurnState } from "./machine.js";
 import {
@@ -26,16 +26,14 @@ const WRITE_MS = 500;
 /** What begins a turn. */
 interface TurnStart {
   readonly options: ReadOptions;
-  /** Aborts when the turn ends. After that, the turn writes nothing into the thread. */
-  readonly owner: AbortController;
-  /** First response of the turn, if a closed tab has left it unfinished. */
-  readonly interrupted?: ChatMessage | undefined;
   readonly onEnd: (turn: ChatTurn) => void;
 }
 
 /** A turn in flight. While it runs, no other code of this page writes responses into the thread. */
 interface Turn extends TurnStart {
   readonly chat: Chat;
+  /** Aborts when the turn ends. After that, the turn writes nothing into the thread. */
+  readonly owner: AbortController;
   readonly result: Promise<ChatTurn>;
   readonly resolve: (turn: ChatTurn) => void;
   state: TurnState;
@@ -52,17 +50,19 @@ interface Turn extends TurnStart {
   calls?: ToolCalls;
 }
 
-/** Starts a turn at a point of the thread. Without images the request is sent in the same task. */
-export function startTurn(
-  chat: Chat,
-  start: TurnStart,
-  found: InsertionPoint | Promise<InsertionPoint>,
-): Promise<ChatTurn> {
+/**
+ * Starts a turn at a point of the thread. Without images the request is sent in the same task.
+ *
+ * @throws the error of `find`
+ */
+export function startTurn(chat: Chat, start: TurnStart, find: FindInsertionPoint): Promise<ChatTurn> {
+  const owner = new AbortController();
+  const found = find(owner.signal);
   let resolve!: Turn["resolve"];
   const result = new Promise<ChatTurn>((resolveTurn) => {
     resolve = resolveTurn;
   });
-  const turn: Turn = { ...start, chat, result, resolve, state: { name: "placing" }, added: [] };
+  const turn: Turn = { ...start, chat, owner, result, resolve, state: { name: "placing" }, added: [] };
   const fail = (error: unknown) => dispatch(turn, { type: "failed", error });
   Object.assign(chat, { turn: toRunningTurn(turn), error: undefined, options: start.options });
   if (found instanceof Promise) found.then((point) => handlePlaced(turn, point), fail);
@@ -128,7 +128,7 @@ function act(turn: Turn, state: TurnState): Promise<void> | undefined {
 
 function handlePlaced(turn: Turn, point: InsertionPoint): void {
   if (hasEnded(turn)) return;
-  const { below, added, stored } = point;
+  const { below, added, stored, interrupted } = point;
   turn.point = point;
   turn.added.push(...added);
   if (stored) turn.added.push(stored.id);
@@ -136,7 +136,7 @@ function handlePlaced(turn: Turn, point: InsertionPoint): void {
     type: "placed",
     below,
     hasOpenCalls: hasOpenCalls(turn, below),
-    stored: turn.interrupted?.id ?? stored?.id,
+    stored: interrupted ?? stored?.id,
   });
 }
 
@@ -249,11 +249,11 @@ function endStopped(turn: Turn): void {
 
 /** Ends a turn whose next request was not sent. The last response stores the error for reloads and other tabs. */
 function endFailed(turn: Turn, cause: unknown): void {
-  const { interrupted, chat } = turn;
-  const { thread } = chat;
+  const { thread } = turn.chat;
   // removed in the tick that ends the turn: a merge would take a missing draft for a chat that another tab has cleared
   const draft = listMessages(turn).at(-1);
-  if (draft?.role === "assistant" && !draft.outcome && draft.id !== interrupted?.id) thread.remove(draft.id);
+  if (draft?.role === "assistant" && !draft.outcome && draft.id !== turn.point?.interrupted)
+    thread.remove(draft.id);
   const last = listMessages(turn).at(-1);
   if (last?.role !== "assistant") return endTurn(turn, { outcome: "not-sent", error: toError(cause) });
   const error = toTurnError(toError(cause));

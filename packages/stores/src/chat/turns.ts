@@ -1,28 +1,46 @@
 import { ConfigurationError } from "@sluice/core";
-import { createRandomId, isolate, toError } from "@sluice/core/extend";
-import { type Chat, type ReadOptions, type RunnerTurnStart, setQueue } from "./chat.js";
-import { addQuestion, type FindInsertionPoint, type Question } from "./insertion-point.js";
+import { createRandomId, isolate, noteMistake, toError } from "@sluice/core/extend";
+import { type Chat, openStorage, type ReadOptions, type RunnerTurnStart, setQueue } from "./chat.js";
+import {
+  addQuestion,
+  assertContent,
+  type FindInsertionPoint,
+  findResponsesAround,
+  findRetryPoint,
+  type Question,
+} from "./insertion-point.js";
 import { type ChatMessage, type ChatTurn, createUnsentTurn, isPending } from "./message.js";
 import type { RunnerTurns } from "./runner.js";
 import { startTurn } from "./turn.js";
 
 /** Error text of a turn that is not sent because another one is in flight. */
-export const BUSY =
-  'a response is in flight: wait for it, stop() it, or set `whenBusy` to "queue" or "replace"';
+const BUSY = 'a response is in flight: wait for it, stop() it, or set `whenBusy` to "queue" or "replace"';
+
+/** What begins a turn: a message of the user, or the point of the thread at which it begins. */
+type TurnBeginning = Question | FindInsertionPoint;
+
+/** Starts a turn when the chat is restored, as documented at `send`, `edit` and `regenerate` of the store. */
+export function requestTurn(chat: Chat, read: ReadOptions, beginning: TurnBeginning): Promise<ChatTurn> {
+  const requested = openStorage(chat).whenReady(() => attempt(() => startIfFree(chat, read, beginning)));
+  // no state shows the error of a call that changed nothing. A double click is not a mistake
+  requested.then(
+    ({ error }) => error?.message !== BUSY && noteMistake(error, chat.client),
+    () => {},
+  );
+  return requested;
+}
 
 /**
- * Starts a turn if none is in flight. Otherwise does what `whenBusy` says. Only new messages are queued, because the
- * original of an edited message may be removed before its turn.
+ * Starts a turn if none is in flight. Otherwise does what `whenBusy` says. Only messages are queued, because the
+ * response of a `regenerate` may be removed before its turn.
  *
  * @throws an error if nothing can be sent; the chat does not change
  */
-export function startIfFree(
-  chat: Chat,
-  read: ReadOptions,
-  find: FindInsertionPoint,
-  message?: Question,
-): Promise<ChatTurn> {
+function startIfFree(chat: Chat, read: ReadOptions, beginning: TurnBeginning): Promise<ChatTurn> {
   const { whenBusy = "reject" } = read();
+  const message = typeof beginning === "function" ? undefined : beginning;
+  // before it is queued, and before it stops a response. An edited message may have the images of its original
+  if (message && message.originalId === undefined) assertContent(message.content, message.images ?? []);
   if (chat.turn && whenBusy === "queue" && message) {
     return new Promise((resolve) => {
       setQueue(chat, [...chat.queue, { ...message, id: createRandomId(), options: read, resolve }]);
@@ -31,28 +49,24 @@ export function startIfFree(
   }
   if (whenBusy === "replace") chat.turn?.stop();
   if (chat.turn) throw new ConfigurationError(BUSY);
-  return beginTurn(chat, find, read);
+  return beginTurn(chat, beginning, read);
 }
 
 /**
  * Begins a turn below the shown messages.
  *
- * @param interrupted response that a closed tab has left unfinished
- * @throws the error of `find`
+ * @throws the error of an invalid beginning
  */
-export function beginTurn(
-  chat: Chat,
-  find: FindInsertionPoint,
-  read: ReadOptions,
-  interrupted?: ChatMessage,
-): Promise<ChatTurn> {
-  const owner = new AbortController();
+export function beginTurn(chat: Chat, beginning: TurnBeginning, read: ReadOptions): Promise<ChatTurn> {
+  const { thread, runner } = chat;
   // keeps this branch shown if another tab adds one
-  chat.thread.choose(chat.thread.path.at(-1)?.id);
-  const point = find(owner.signal);
-  if (chat.runner) return beginRunnerTurn(chat, chat.runner, read, { at: point });
-  const onEnd = (end: ChatTurn) => endTurn(chat, end, read);
-  return startTurn(chat, { options: read, owner, interrupted, onEnd }, point);
+  thread.choose(thread.path.at(-1)?.id);
+  const find: FindInsertionPoint =
+    typeof beginning === "function"
+      ? beginning
+      : (signal) => addQuestion(thread, beginning, read().model, signal);
+  if (runner) return beginRunnerTurn(chat, runner, read, { at: find(new AbortController().signal) });
+  return startTurn(chat, { options: read, onEnd: (end) => endTurn(chat, end, read) }, find);
 }
 
 /** Begins a turn of the chat's runner. */
@@ -79,7 +93,7 @@ function endTurn(chat: Chat, turn: ChatTurn, read: ReadOptions): void {
 }
 
 /** Returns true if the gateway ended the response, so that the queue continues. After any other end the user decides. */
-export function canSendNext(outcome = ""): boolean {
+function canSendNext(outcome = ""): boolean {
   return ["complete", "length", "content-filter"].includes(outcome);
 }
 
@@ -91,12 +105,11 @@ function callBack(turn: ChatTurn, read: ReadOptions): void {
 }
 
 /** Sends the oldest queued message, if no turn is in flight. If its turn fails to begin, the next message is sent. */
-export function sendNext(chat: Chat): Promise<ChatTurn> | undefined {
+function sendNext(chat: Chat): Promise<ChatTurn> | undefined {
   const [next, ...rest] = chat.turn ? [] : chat.queue;
   if (!next) return undefined;
   setQueue(chat, rest);
-  const find: FindInsertionPoint = (signal) => addQuestion(chat.thread, next, next.options().model, signal);
-  const turn = attempt(() => beginTurn(chat, find, next.options));
+  const turn = attempt(() => beginTurn(chat, next, next.options));
   next.resolve(turn);
   void turn.then(({ outcome, messages }) => {
     chat.store.flush();
@@ -106,10 +119,32 @@ export function sendNext(chat: Chat): Promise<ChatTurn> | undefined {
 }
 
 /** Runs `start`. If it throws, nothing is sent and the chat does not change. */
-export function attempt(start: () => Promise<ChatTurn>): Promise<ChatTurn> {
+function attempt(start: () => Promise<ChatTurn>): Promise<ChatTurn> {
   try {
     return start();
   } catch (cause) {
     return Promise.resolve(createUnsentTurn(toError(cause)));
   }
+}
+
+/** Repeats the last request, unless another tab does so first. If none failed, sends the first queued message. */
+export function retry(chat: Chat, read: ReadOptions): Promise<ChatTurn> {
+  const { thread, storage } = chat;
+  const last = thread.path.at(-1);
+  const queued = hasFailed(last) ? undefined : sendNext(chat);
+  if (queued) return queued;
+  const find = () => findRetryPoint(thread, last && thread.get(last.id)?.message);
+  const start = () => attempt(() => startIfFree(chat, read, find));
+  if (!last || chat.turn) return start();
+  const known = findResponsesAround(thread, last).length;
+  return storage.runLocked(last.id, () =>
+    findResponsesAround(thread, last).length > known
+      ? createUnsentTurn(new ConfigurationError("another tab continued the chat"))
+      : start(),
+  );
+}
+
+/** Returns true if the response to a message failed, was stopped or is missing. The queue then waits for the user. */
+function hasFailed(last: ChatMessage | undefined): boolean {
+  return last !== undefined && last.role !== "system" && !canSendNext(last.outcome);
 }

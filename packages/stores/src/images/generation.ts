@@ -26,18 +26,25 @@ export function createRun<Model extends string>(
   const { signal } = controller;
   let billing: Billing = "none";
   let sent: ImageRequestOf<Model> | undefined;
-  let resolveStopped!: (stopped: SettledImages<Model>) => void;
-  const stopped = new Promise<SettledImages<Model>>((resolve) => {
-    resolveStopped = resolve;
+  let settle!: (settled: SettledImages<Model>) => void;
+  /** Never rejects. */
+  const settled = new Promise<SettledImages<Model>>((resolve) => {
+    settle = resolve;
   });
   // `stop` needs the billing at once
   const tracked = trackBilling(client, (soFar) => {
     billing = soFar;
   });
+  void generate()
+    .catch((cause) => createFailure(cause, billing, variables))
+    .then((result) => {
+      if (signal.aborted) return;
+      onEnd(result);
+      settle(result);
+    });
 
   return {
-    /** The result. Never rejects. */
-    settled: Promise.race([run(), stopped]),
+    settled,
     /** Returns the sent request, with the URLs of its files; undefined before it is sent. */
     getSent: () => sent,
     /** Returns whether the request may be billed so far. */
@@ -48,17 +55,11 @@ export function createRun<Model extends string>(
         billing === "maybe" ? "the gateway may have it, and may bill it" : "the gateway did not take it up";
       const reason = new DOMException(`The request was ${why}: ${bill}`, "AbortError");
       const failure = createFailure(reason, billing, variables);
-      resolveStopped(failure);
+      settle(failure);
       controller.abort(reason);
       return failure;
     },
   };
-
-  async function run(): Promise<SettledImages<Model>> {
-    const result = await generate().catch((cause) => createFailure(cause, billing, variables));
-    if (!signal.aborted) onEnd(result);
-    return result;
-  }
 
   async function generate(): Promise<SettledImages<Model>> {
     // without files the request is sent in the same task

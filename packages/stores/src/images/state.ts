@@ -1,4 +1,4 @@
-import type { Billing, GeneratedImage, ImageModel, ImageRequest, ImageResult } from "@sluice/core";
+import type { Billing, ImageModel, ImageRequest, ImageResult } from "@sluice/core";
 import type { StoreRequestOptions } from "../base/request-options.js";
 
 /** A request with `checks: false`: it may have any model and fields. */
@@ -13,9 +13,6 @@ export interface AnyRequest {
 export type ImageRequestOf<Model extends string> = Model extends ImageModel
   ? Extract<ImageRequest, { readonly model: Model }>
   : AnyRequest;
-
-/** An image of a sequence that failed. */
-export type FailedImage = Exclude<ImageResult["images"][number], GeneratedImage>;
 
 /** Result of a request for images. */
 export type SettledImages<Model extends string = ImageModel> =

@@ -1,27 +1,17 @@
+import { type Client, ConfigurationError, type ImageModel, type Store } from "@sluice/core";
 import {
-  type Client,
-  ConfigurationError,
-  type GeneratedImage,
-  type ImageModel,
-  type ImageResult,
-  type Store,
-} from "@sluice/core";
-import {
-  callAfter,
   canReuseKey,
   createOptionsReader,
   createRandomId,
   createStore,
   noteOptions,
 } from "@sluice/core/extend";
-import { delayRenewal, getLinkRenewalTime } from "../archive/expiring-link.js";
 import { isEqual } from "../base/is-equal.js";
 import { pickRequestOptions } from "../base/request-options.js";
 import type { WithFiles } from "../files/request-files.js";
 import { registerForget } from "../storage/forget.js";
 import { createFailure, createRun, findRefusal, type Run } from "./generation.js";
 import type {
-  FailedImage,
   ImageOptionsFor,
   ImageRequestOf,
   ImageState,
@@ -72,21 +62,10 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
   let readLast = createOptionsReader<ImageStoreOptions<Model>>(options);
   /** The last request, if its response was lost. The same request reuses its key. */
   let lost: LostRequest<Model> | undefined;
-  /** Aborts the wait for the next link that expires; undefined without subscribers. */
-  let waking: AbortController | undefined;
   const store = createStore(() => state, {
     clock: client.clock,
     client,
-    onUse() {
-      const unregister = registerForget(client, reset);
-      waking = new AbortController();
-      renewInTime();
-      return () => {
-        unregister();
-        waking?.abort();
-        waking = undefined;
-      };
-    },
+    onUse: () => registerForget(client, reset),
   });
 
   return createView(readLast);
@@ -167,33 +146,12 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
     const { status, data = state.data, error, variables } = settled;
     const failedCount = data?.images.filter((image) => image.error).length ?? 0;
     set({ ...idle, status, data, failedCount, error, variables, submittedAt });
-    renewInTime();
     // in a microtask, so that an error of the app's callback does not break the store
     queueMicrotask(() => {
       const { onSuccess, onError } = read();
       if (settled.status === "success") onSuccess?.(settled.data, settled);
       else onError?.(settled.error, settled);
     });
-  }
-
-  /** Waits until a link of the shown images expires and renews it. */
-  function renewInTime(): void {
-    const { data } = state;
-    if (!waking || !data) return;
-    waking.abort();
-    waking = new AbortController();
-    const due = Math.min(...data.images.map(getDueAt));
-    callAfter(client.clock, Math.max(0, due - Date.now()), waking.signal, () => void renew(data));
-  }
-
-  async function renew(data: ImageResult): Promise<void> {
-    const images = await import("../archive/renewal.js")
-      .then(({ renewURLs }) => renewURLs(client, data.images, getDueAt))
-      .catch(() => data.images.map(deferRenewal));
-    // other images may be shown by now
-    if (state.data !== data) return;
-    set({ ...state, data: { ...data, images } });
-    renewInTime();
   }
 
   function set(next: ImageState<Model>): void {
@@ -208,12 +166,6 @@ interface LostRequest<Model extends string> {
   /** The sent request, with the URLs of its files. */
   readonly sent: ImageRequestOf<Model> | undefined;
 }
-
-const getDueAt = (image: GeneratedImage | FailedImage) =>
-  image.url === undefined ? Number.POSITIVE_INFINITY : getLinkRenewalTime(image);
-
-const deferRenewal = (image: GeneratedImage | FailedImage) =>
-  image.url !== undefined && getDueAt(image) <= Date.now() ? delayRenewal(image) : image;
 
 const idle = {
   status: "idle",

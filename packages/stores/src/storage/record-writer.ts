@@ -62,11 +62,12 @@ export function createRecordWriter(options: RecordWriterOptions) {
     unsaved: unsaved as ReadonlyMap<string, unknown>,
     /** Marks a record as changed, for the next write. */
     mark: (key: string) => void due.add(key),
-    /** Forgets a change, so that the record is not written, unless its write has begun. */
-    unmark(key: string): void {
+    /** Forgets a change, so that the record is not written. Returns false if its write has begun. */
+    unmark(key: string): boolean {
       // a started write may still succeed, so that the next write must include the change
       if (!inFlight.has(key) && !unsaved.get(key)?.late) due.delete(key);
       dropUnsaved([key]);
+      return !due.has(key);
     },
     write,
     writeOnUnload,

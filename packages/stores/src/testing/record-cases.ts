@@ -1,4 +1,5 @@
-import { assertSame, type Cases, createRecords, expectRejection, splitEntries } from "./case-context.js";
+import { assertSame, createRecords, expectRejection } from "./compare.js";
+import { type Cases, splitList } from "./contract.js";
 
 /** Texts that a storage may confuse with other texts. */
 const TEXTS = [
@@ -29,20 +30,23 @@ const WITHOUT_JSON = [1n, circle, () => {}, Symbol("s"), { toJSON: () => undefin
 
 /** Cases of reading and writing. */
 export const recordCases: Cases = {
-  async "returns the records of a collection to every instance"({ open, createName }) {
-    const [first, second, collection] = [await open(), await open(), createName()];
+  async "returns the records of a collection to every instance"({
+    first,
+    second,
+    collection,
+    open,
+    createName,
+  }) {
     assertSame(await first.read(collection), new Map(), "a collection that was never written");
     await first.write(collection, createRecords({ a: { text: "Hello" }, b: 1 }));
+    const expected = createRecords({ a: { text: "Hello" }, b: 1 });
     for (const storage of [first, second, await open()])
-      assertSame(
-        await storage.read(collection),
-        createRecords({ a: { text: "Hello" }, b: 1 }),
-        "the records",
-      );
+      assertSame(await storage.read(collection), expected, "the records");
     assertSame(await second.read(createName()), new Map(), "another collection");
   },
-  async "changes and removes the records that a write names, and no others"({ open, createName }) {
-    const [first, second, collection, other] = [await open(), await open(), createName(), createName()];
+  async "changes and removes the records that a write names, and no others"(context) {
+    const { first, second, collection } = context;
+    const other = context.createName();
     await first.write(collection, createRecords({ a: 1, b: 1, c: 1 }));
     await first.write(other, createRecords({ a: 1 }));
     await second.write(collection, createRecords({ a: 2, b: undefined, d: 2, never: undefined }));
@@ -50,29 +54,29 @@ export const recordCases: Cases = {
     assertSame(await first.read(collection), createRecords({ a: 2, c: 1, d: 2 }), "the records");
     assertSame(await first.read(other), createRecords({ a: 1 }), "another collection");
   },
-  async "reads each value as its JSON"({ open, createName }) {
-    const [first, second, collection] = [await open(), await open(), createName()];
+  async "reads each value as its JSON"({ first, second, collection }) {
     const values = [...VALUES, ...FORMS];
     await first.write(collection, new Map(values.map(([value], nth) => [`${nth}`, value])));
     const read = await second.read(collection);
     for (const [nth, [, expected]] of values.entries())
       assertSame(read.get(`${nth}`), expected, `value ${nth}`);
   },
-  async "accepts any text as a key and as a collection"({ open, createName }) {
-    const [first, second, collection] = [await open(), await open(), createName()];
+  async "accepts any text as a key and as a collection"({ first, second, collection, createName }) {
     await first.write(collection, new Map(TEXTS.map((key) => [key, { key }])));
     assertSame(await second.read(collection), new Map(TEXTS.map((key) => [key, { key }])), "the keys");
     const key = createName();
-    for (const text of TEXTS) await first.write(text, new Map([[key, text]]));
-    for (const text of TEXTS)
-      assertSame(
-        (await second.read(text)).get(key),
-        text,
-        `the record in the collection ${JSON.stringify(text)}`,
-      );
+    try {
+      for (const text of TEXTS) await first.write(text, new Map([[key, text]]));
+      for (const text of TEXTS) {
+        const record = (await second.read(text)).get(key);
+        assertSame(record, text, `the record in the collection ${JSON.stringify(text)}`);
+      }
+    } finally {
+      // the collections may have other records
+      for (const text of TEXTS) await first.write(text, new Map([[key, undefined]]));
+    }
   },
-  async "stores a record as it was at the call, and returns copies"({ open, createName }) {
-    const [first, second, collection] = [await open(), await open(), createName()];
+  async "stores a record as it was at the call, and returns copies"({ first, second, collection }) {
     const record = { text: "before" };
     const changes = createRecords({ a: record });
     const written = first.write(collection, changes);
@@ -85,8 +89,7 @@ export const recordCases: Cases = {
       (read.get("a") as typeof record).text = "changed by its reader";
     }
   },
-  async "applies the writes of one instance in the order of the calls"({ open, createName }) {
-    const [first, second, collection] = [await open(), await open(), createName()];
+  async "applies the writes of one instance in the order of the calls"({ first, second, collection }) {
     // at page unload, a page writes without waiting for earlier writes
     await Promise.all(
       Array.from({ length: 20 }, (_, nth) => first.write(collection, createRecords({ a: nth, [nth]: nth }))),
@@ -94,18 +97,16 @@ export const recordCases: Cases = {
     const read = await second.read(collection);
     assertSame([read.get("a"), read.size], [19, 21], "the last record, and the number of records");
   },
-  async "rejects a record without JSON with a TypeError, and changes nothing"({ open, createName }) {
-    const [first, collection] = [await open(), createName()];
+  async "rejects a record without JSON with a TypeError, and changes nothing"({ first, collection }) {
     await first.write(collection, createRecords({ a: 1, b: 1 }));
     for (const record of WITHOUT_JSON) {
       const changes = createRecords({ a: 2, b: record, c: 2 });
-      const error = await expectRejection(first.write(collection, changes), "a write without JSON");
+      const error = await expectRejection(() => first.write(collection, changes), "a write without JSON");
       assertSame((error as Error)?.name, "TypeError", `the name of the error (${error})`);
     }
     assertSame(await first.read(collection), createRecords({ a: 1, b: 1 }), "the records");
   },
-  async "shows all records of a write or none to a concurrent read"({ open, createName }) {
-    const [first, second, collection] = [await open(), await open(), createName()];
+  async "shows all records of a write or none to a concurrent read"({ first, second, collection }) {
     const keys = Array.from({ length: 10 }, (_, nth) => `${nth}`);
     let isWriting = true;
     const writing = (async () => {
@@ -122,47 +123,39 @@ export const recordCases: Cases = {
     })();
     await Promise.all([writing, reading]);
   },
-  async "loses no record if several instances write at once"({ open, createName }) {
-    const [writers, collection] = [[await open(), await open(), await open()], createName()];
-    const createKey = (writer: number, nth: number) => `${writer} ${nth}`;
-    await Promise.all(
-      writers.map(async (storage, writer) => {
-        for (let nth = 0; nth < 10; nth += 1)
-          await storage.write(collection, new Map([[createKey(writer, nth), nth]]));
-      }),
-    );
-    const expected = writers.flatMap((_, writer) =>
-      Array.from({ length: 10 }, (_, nth) => [createKey(writer, nth), nth] as const),
-    );
-    for (const storage of writers)
-      assertSame(await storage.read(collection), new Map(expected), "the records");
+  async "loses no record if several instances write at once"({ first, second, collection, open }) {
+    const writers = [first, second, await open()];
+    const expected = new Map<string, unknown>();
+    const writing = writers.map(async (storage, writer) => {
+      for (let nth = 0; nth < 10; nth += 1) {
+        expected.set(`${writer} ${nth}`, nth);
+        await storage.write(collection, new Map([[`${writer} ${nth}`, nth]]));
+      }
+    });
+    await Promise.all(writing);
+    for (const storage of writers) assertSame(await storage.read(collection), expected, "the records");
   },
-  async "reads 10,000 records of one collection"({ open, createName }) {
-    const [first, second, collection] = [await open(), await open(), createName()];
+  async "reads 10,000 records of one collection"({ first, second, collection }) {
     const all = Array.from({ length: 10_000 }, (_, nth) => [`${nth}`, { nth }] as const);
-    for (const part of splitEntries(all)) await first.write(collection, part);
+    for (const part of splitList(all)) await first.write(collection, new Map(part));
     assertSame(await second.read(collection), new Map(all), "the records");
   },
-  async "ignores a damaged record, and reads the others"({ open, createName, options: { damage } }) {
+  async "ignores a damaged record, and reads the others"({ first, second, collection, options: { damage } }) {
     if (!damage) return "the option `damage` is not given";
-    const [first, second, collection] = [await open(), await open(), createName()];
     await first.write(collection, createRecords({ a: 1, b: 1 }));
     await damage(collection, "a");
     assertSame(await second.read(collection), createRecords({ b: 1 }), "the records");
     await second.write(collection, createRecords({ a: 2 }));
     assertSame(await first.read(collection), createRecords({ a: 2, b: 1 }), "the records after a write");
   },
-  async "rejects in time if it can't be reached, and throws nothing"({ createName, awaitStep, options }) {
+  async "rejects in time if it can't be reached, and throws nothing"({ collection, options }) {
     const { createUnreachable } = options;
     if (!createUnreachable) return "the option `createUnreachable` is not given";
     const storage = await createUnreachable();
-    const failed = "of a storage that can't be reached";
-    await awaitStep(`read ${failed}`, () => expectRejection(storage.read(createName()), "read"));
-    await awaitStep(`write ${failed}`, () =>
-      expectRejection(storage.write(createName(), createRecords({ a: 1 })), "write"),
-    );
+    await expectRejection(() => storage.read(collection), "read");
+    await expectRejection(() => storage.write(collection, createRecords({ a: 1 })), "write");
     storage.subscribe(
-      createName(),
+      collection,
       () => {},
       () => {},
     )();
