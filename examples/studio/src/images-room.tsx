@@ -1,4 +1,4 @@
-import type { ImageModel } from "@sluice/core";
+import type { ImageModel, ImageRequest } from "@sluice/core";
 import { checkRequest } from "@sluice/core/schemas";
 import { estimateCost } from "@sluice/prices";
 import { Clapperboard, ImagePlus, Shuffle } from "lucide-react";

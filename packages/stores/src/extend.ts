@@ -5,6 +5,7 @@
 
 export { cancelWith } from "./base/billing.js";
 export { reportStorageFailure } from "./base/platform-limits.js";
+export { addUserPrefix } from "./base/user-prefix.js";
 export { mergeRecords } from "./chat/merge-copies.js";
 export { getClientStorage } from "./storage/client-storage.js";
 export { registerForget } from "./storage/forget.js";

@@ -1,5 +1,6 @@
 import { ConfigurationError } from "@sluice/core";
 import { type ChatRunner, customRunner, type TurnRunner } from "@sluice/stores";
+import { addUserPrefix } from "@sluice/stores/extend";
 import { isObject, isText } from "./json.js";
 import { findRemote, type Remote } from "./remotes.js";
 import { SyncError } from "./sync-error.js";
@@ -131,13 +132,12 @@ async function waitForChange(
   { id, client, storage, chatId }: RunnerTurn,
   signal: AbortSignal,
 ): Promise<void> {
-  const prefix = client.user === undefined ? "" : `${JSON.stringify(client.user)}/`;
   let changes = 0;
   let end = () => {};
   const ended = new Promise<void>((resolve) => {
     end = resolve;
   });
-  const stop = storage?.subscribe(`${prefix}chat/${chatId}`, (records) => {
+  const stop = storage?.subscribe(addUserPrefix(client, `chat/${chatId}`), (records) => {
     changes += 1;
     if ([...records.values()].some((record) => isTurnEnd(id, record))) end();
   });

@@ -7,6 +7,11 @@ export type Scoped = Pick<Client, "user">;
  * Returns the name of a lock, a channel or a collection for the client's user. Every name that tabs or page loads share
  * goes through this function, so that two users of one browser never share data. Without a user, returns the name
  * unchanged.
+ *
+ * @example
+ * ```ts
+ * const collection = addUserPrefix(client, "notes");
+ * ```
  */
 export function addUserPrefix({ user }: Scoped, name: string): string {
   return user === undefined ? name : `${formatUserPrefix(user)}/${name}`;
