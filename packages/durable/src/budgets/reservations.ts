@@ -98,7 +98,7 @@ export async function reserveAll(
   if (failed || refusal)
     await settleTicket(host, ticket, 0).catch((error) =>
       logError(
-        `budget: a reservation of ${plan.amount} could not be given back, and is spent: ${String(error)}`,
+        `budget: a reservation of ${plan.amount} could not be given back; what is reserved of it is spent: ${String(error)}`,
       ),
     );
   if (failed) throw failed.reason;
