@@ -95,6 +95,22 @@ describe("a response whose error has lost the code that describes it", () => {
     await expect(streamChat(client, question).result()).rejects.toMatchObject(refused);
   });
 
+  test("A page has loaded it by the end of the first response, so that a later refusal keeps its words", async () => {
+    const responses = [
+      () => new Response(writeFrames([text, stop, "[DONE]"])),
+      () => Response.json({ error: { message: "No.", code: "busy" } }, { status: 403 }),
+    ];
+    const { streamChat, client } = await importWithout([], () => responses.shift()?.() as Response);
+    vi.stubGlobal("document", {});
+    await streamChat(client, question).result();
+    await vi.dynamicImportSettled();
+    lose("core/src/transport/failures");
+    await expect(streamChat(client, question).result()).rejects.toMatchObject({
+      message: "No.",
+      code: "busy",
+    });
+  });
+
   test.each<[string, () => Response, object]>([
     [
       "an error",
