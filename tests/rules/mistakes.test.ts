@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 /*
  * The mistakes of the first days, made in JavaScript, where no compiler helps: what a developer sees in the error or in
- * the console names the field and what is wrong with it. `type-errors.test.ts` has those of TypeScript.
+ * the console names the field and the fix. `type-errors.test.ts` has those of TypeScript.
  */
 
 const messages = [{ role: "user", content: "Hello" }];
@@ -79,12 +79,12 @@ const mistakes: readonly Mistake[] = [
   [
     "maxRetries as in the OpenAI SDK",
     ({ call }) => call("createClient", { baseURL: "/api", maxRetries: 3 }),
-    "@sluice/core: createClient.maxRetries: is no option of createClient (options.unknown)",
+    "@sluice/core: createClient.maxRetries: is no option of createClient; give `retry: { limit }` (options.unknown)",
   ],
   [
     "defaultHeaders as in the OpenAI SDK",
     ({ call }) => call("createClient", { baseURL: "/api", defaultHeaders: {} }),
-    "@sluice/core: createClient.defaultHeaders: is no option of createClient (options.unknown)",
+    "@sluice/core: createClient.defaultHeaders: is no option of createClient; give `headers` (options.unknown)",
   ],
   [
     "a fetch that is no function",
@@ -110,12 +110,12 @@ const mistakes: readonly Mistake[] = [
   [
     "a text for a request",
     ({ stream }) => stream("Hello"),
-    "model: must be one of alpha-v4.1-flash, gamma-chat-1-6-251015, delta-5.3 (send one that is not listed with `{ checks: false }`)",
+    'model: must be one of alpha-v4.1-flash, gamma-chat-1-6-251015, delta-5.3 (send one that is not listed with `{ checks: false }`); write the request as an object: { model: "…", messages }',
   ],
   [
     "prompt as in the AI SDK",
     ({ stream }) => stream({ model: "delta-5.3", prompt: "Hello" }),
-    "messages: is required",
+    'messages: is required; write [{ role: "user", content: "Hello" }] in place of `prompt`',
   ],
   [
     "a model of another maker",
@@ -130,38 +130,38 @@ const mistakes: readonly Mistake[] = [
   [
     "a video model in a chat",
     ({ stream }) => stream({ ...chat, model: "beta3.0-video" }),
-    "model: must be one of alpha-v4.1-flash, gamma-chat-1-6-251015, delta-5.3 (send one that is not listed with `{ checks: false }`)",
+    "model: must be one of alpha-v4.1-flash, gamma-chat-1-6-251015, delta-5.3 (send one that is not listed with `{ checks: false }`); beta3.0-video is a video model: use createVideoTask",
   ],
   [
     "messages as a text",
     ({ stream }) => stream({ ...chat, messages: "Hello" }),
-    'messages: expected Array, got "Hello"',
+    'messages: expected Array, got "Hello"; write a list, [{ role: "user", content: "Hello" }]',
   ],
   [
     "one message instead of a list",
     ({ stream }) => stream({ ...chat, messages: messages[0] }),
-    "messages: expected Array, got Object",
+    'messages: expected Array, got Object; write a list, [{ role: "user", content: "Hello" }]',
   ],
   [
     "messages as texts",
     ({ stream }) => stream({ ...chat, messages: ["Hello"] }),
-    'messages.0: expected Object, got "Hello"',
+    'messages.0: expected Object, got "Hello"; write { role: "user", content: "Hello" }',
   ],
   [
     "the role developer",
     ({ stream }) => stream({ ...chat, messages: [{ role: "developer", content: "Be brief" }] }),
-    'messages.0.role: expected "system" | "user" | "assistant" | "tool", got "developer"',
+    'messages.0.role: expected "system" | "user" | "assistant" | "tool", got "developer"; instructions have the role "system"',
   ],
   [
     "the role model",
     ({ stream }) => stream({ ...chat, messages: [{ role: "model", content: "Hello" }] }),
-    'messages.0.role: expected "system" | "user" | "assistant" | "tool", got "model"',
+    'messages.0.role: expected "system" | "user" | "assistant" | "tool", got "model"; messages of the model have the role "assistant"',
   ],
   [
     "parts of the AI SDK",
     ({ stream }) =>
       stream({ ...chat, messages: [{ role: "user", parts: [{ type: "text", text: "Hello" }] }] }),
-    "messages.0.content: is required",
+    "messages.0.content: is required; join the texts of `parts` into `content`",
   ],
   [
     "an image part of another SDK",
@@ -170,7 +170,7 @@ const mistakes: readonly Mistake[] = [
         ...seeing,
         messages: [{ role: "user", content: [{ type: "image", image: "https://a.test/a.png" }] }],
       }),
-    'messages.0.content.0.type: expected "text" | "image_url", got "image"',
+    'messages.0.content.0.type: expected "text" | "image_url", got "image"; write { type: "image_url", image_url: { url: "https://…" } }',
   ],
   [
     "an address for image_url",
@@ -179,13 +179,13 @@ const mistakes: readonly Mistake[] = [
         ...seeing,
         messages: [{ role: "user", content: [{ type: "image_url", image_url: "https://a.test/a.png" }] }],
       }),
-    'messages.0.content.0.image_url: expected Object, got "https://a.test/a.png"',
+    'messages.0.content.0.image_url: expected Object, got "https://a.test/a.png"; write { url: "https://…" }',
   ],
   [
     "input_text of the Responses API",
     ({ stream }) =>
       stream({ ...chat, messages: [{ role: "user", content: [{ type: "input_text", text: "Hello" }] }] }),
-    'messages.0.content.0.type: must be "text": images are accepted only in user messages of models with image input',
+    'messages.0.content.0.type: must be "text": images are accepted only in user messages of models with image input; write { type: "text", text }',
   ],
   [
     "a tool_result part",
@@ -194,7 +194,7 @@ const mistakes: readonly Mistake[] = [
         ...seeing,
         messages: [{ role: "user", content: [{ type: "tool_result", tool_use_id: "a", content: "12" }] }],
       }),
-    'messages.0.content.0.type: expected "text" | "image_url", got "tool_result"',
+    'messages.0.content.0.type: expected "text" | "image_url", got "tool_result"; a result is a message: { role: "tool", tool_call_id, content }',
   ],
   [
     "maxTokens",
@@ -210,7 +210,7 @@ const mistakes: readonly Mistake[] = [
   [
     "max_completion_tokens",
     ({ stream }) => stream({ ...chat, max_completion_tokens: 50 }),
-    "@sluice/core: max_completion_tokens: is not a known field of this model (chat.delta.unknown-field)",
+    "@sluice/core: max_completion_tokens: is not a known field of this model; give `max_tokens` (chat.delta.unknown-field)",
   ],
   [
     "a number as text",
@@ -220,12 +220,12 @@ const mistakes: readonly Mistake[] = [
   [
     "system as in other SDKs",
     ({ stream }) => stream({ ...chat, system: "Be brief" }),
-    "@sluice/core: system: is not a known field of this model (chat.delta.unknown-field)",
+    '@sluice/core: system: is not a known field of this model; begin `messages` with { role: "system", content: "…" }; a store has `instructions` (chat.delta.unknown-field)',
   ],
   [
     "a signal in the request",
     ({ stream }) => stream({ ...chat, signal: AbortSignal.timeout(60_000) }),
-    "@sluice/core: signal: is not a known field of this model (chat.delta.unknown-field)",
+    "@sluice/core: signal: is not a known field of this model; it belongs in the last argument, { signal } (chat.delta.unknown-field)",
   ],
   [
     "several answers",
@@ -235,17 +235,17 @@ const mistakes: readonly Mistake[] = [
   [
     "tools as an object",
     ({ stream }) => stream({ ...chat, tools: { weather } }),
-    "tools: expected Array, got Object",
+    'tools: expected Array, got Object; write a list, [{ type: "function", function: { name, description, parameters } }]',
   ],
   [
     "tools of defineTool in a request",
     ({ call, stream }) => stream({ ...chat, tools: [call("defineTool", weather)] }),
-    "tools.0.type: is required\ntools.0.function: is required; did you misspell it as `definition`?",
+    "tools.0.type: is required\ntools.0.function: is required; write `await tool.definition()`; stores take tools of defineTool() as they are",
   ],
   [
     "tools of the Anthropic SDK",
     ({ stream }) => stream({ ...chat, tools: [{ name: "weather", input_schema: {} }] }),
-    "tools.0.type: is required\ntools.0.function: is required",
+    'tools.0.type: is required\ntools.0.function: is required; write { type: "function", function: { name, description, parameters } }',
   ],
   [
     "a misspelt option of a request",
@@ -255,7 +255,7 @@ const mistakes: readonly Mistake[] = [
   [
     "abortSignal as in the AI SDK",
     ({ stream }) => stream(chat, { abortSignal: AbortSignal.timeout(60_000) }),
-    "@sluice/core: options.abortSignal: is no option of a request (options.unknown)",
+    "@sluice/core: options.abortSignal: is no option of a request; give `signal` (options.unknown)",
   ],
   [
     "a signal for the options",
@@ -289,7 +289,7 @@ const mistakes: readonly Mistake[] = [
     "parameters as in the OpenAI SDK",
     ({ call }) => call("defineTool", { name: "weather", parameters: {} }),
     'inputSchema: the tool "weather" needs the schema of its arguments',
-    "@sluice/core: defineTool.parameters: is no option of defineTool (options.unknown)",
+    "@sluice/core: defineTool.parameters: is no option of defineTool; give `inputSchema` (options.unknown)",
   ],
   // a chat
   [
@@ -306,18 +306,18 @@ const mistakes: readonly Mistake[] = [
   [
     "system of a chat",
     ({ send }) => send({ model: "delta-5.3", system: "Be brief" }),
-    "@sluice/core: createChatStore.system: is no option of createChatStore or useChatStream (options.unknown)",
+    "@sluice/core: createChatStore.system: is no option of createChatStore or useChatStream; give `instructions` (options.unknown)",
   ],
   [
     "parameters beside the model",
     ({ send }) => send({ model: "delta-5.3", temperature: 0.1, maxTokens: 5 }),
-    "@sluice/core: createChatStore.temperature: is no option of createChatStore or useChatStream (options.unknown)",
-    "@sluice/core: createChatStore.maxTokens: is no option of createChatStore or useChatStream (options.unknown)",
+    "@sluice/core: createChatStore.temperature: is no option of createChatStore or useChatStream; give `params: { temperature }` (options.unknown)",
+    "@sluice/core: createChatStore.maxTokens: is no option of createChatStore or useChatStream; give `params: { max_tokens }` (options.unknown)",
   ],
   [
     "messages of a chat",
     ({ send }) => send({ model: "delta-5.3", messages }),
-    "@sluice/core: createChatStore.messages: is no option of createChatStore or useChatStream (options.unknown)",
+    "@sluice/core: createChatStore.messages: is no option of createChatStore or useChatStream; give `initialMessages` (options.unknown)",
   ],
   [
     "tools of a chat as an object",
@@ -377,7 +377,7 @@ const mistakes: readonly Mistake[] = [
   [
     "attachments of a message",
     ({ send }) => send(seeing, "Hello", { attachments: [] }),
-    "@sluice/core: send.attachments: is no option of a message (options.unknown)",
+    "@sluice/core: send.attachments: is no option of a message; give `images` (options.unknown)",
   ],
   [
     "images as one address",
@@ -406,7 +406,7 @@ const mistakes: readonly Mistake[] = [
   [
     "a video's prompt beside the model",
     ({ call, client }) => call("createVideoTask", client, { model: "beta3.0-video", prompt: "A reef" }),
-    "input: is required",
+    "input: is required; write `input: { prompt }`",
   ],
   [
     "a task that is not there",
@@ -446,7 +446,7 @@ const mistakes: readonly Mistake[] = [
   [
     "api as in the AI SDK's useChat",
     ({ call, render }) => render(() => call("useChatStream", { model: "delta-5.3", api: "/api/chat" })),
-    "@sluice/core: createChatStore.api: is no option of createChatStore or useChatStream (options.unknown)",
+    "@sluice/core: createChatStore.api: is no option of createChatStore or useChatStream; the address is `baseURL` of createClient() (options.unknown)",
   ],
   [
     "a task id instead of options",

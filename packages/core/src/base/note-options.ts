@@ -60,6 +60,14 @@ export function assertClient(client: Warner | undefined): void {
     throw new ConfigurationError("the first argument must be a client made by createClient()");
 }
 
+/** Adds advice to the error of a rejected request, in development. Never rejects. */
+export function explain(error: unknown, request: unknown): Promise<void> | undefined {
+  try {
+    if (process.env.NODE_ENV !== "production" && isGatewayError(error) && error.name === "ValidationError")
+      return import("./request-hints.js").then(({ addHints }) => addHints(error, request)).catch(() => {});
+  } catch {}
+}
+
 /** Prints a warning, but not in production or with `onEvent`. */
 export function print(issue: Issue, options?: { readonly onEvent?: unknown }): void {
   try {

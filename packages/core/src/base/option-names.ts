@@ -1,6 +1,7 @@
 import type { Issue } from "../types/errors.js";
-import { formatSuggestion } from "./did-you-mean.js";
+import { findAdvice } from "./foreign-names.js";
 import { findUnusableOptions } from "./option-kinds.js";
+import { findUnknownOptions } from "./unknown-options.js";
 
 /* Loaded in development. `tests/rules/option-names.test.ts` compares the names with the types. */
 
@@ -61,28 +62,6 @@ export type WithOptions = keyof typeof functions;
 function findOptionIssues(of: WithOptions, options: unknown): Issue[] {
   const names = functions[of];
   const path = paths[of] ?? of.replace(/ .*/, "");
-  return [...findUnknownOptions(of, names, path, options), ...findUnusableOptions(path, names, options)];
-}
-
-/** Returns an issue for each option of `of` that is not in `names`, and for options that are not an object. */
-function findUnknownOptions(of: WithOptions, names: string, path: string, options: unknown): Issue[] {
-  const known = names.split(/\s+/);
-  const createIssue = (path: string, message: string) => ({ path, message, rule: "options.unknown" });
-  if (typeof options !== "object" || options === null || Array.isArray(options))
-    return [
-      createIssue(
-        path,
-        `must be an object: { ${known.slice(0, 3).join(", ")}${known.length > 3 ? ", …" : ""} }`,
-      ),
-    ];
-  return Object.entries(options).flatMap(([name, value]) => {
-    const own = `${path}.${name}`;
-    const within = nested[name];
-    if (value === undefined) return [];
-    if (!known.includes(name))
-      return createIssue(own, `is no option of ${of}${formatSuggestion(name, known)}`);
-    return within === undefined || typeof value === "function"
-      ? []
-      : findUnknownOptions(of, within, own, value);
-  });
+  const known = { names, path, nested, advice: findAdvice(of) };
+  return [...findUnknownOptions(of, known, options), ...findUnusableOptions(path, names, options)];
 }

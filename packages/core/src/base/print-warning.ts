@@ -1,4 +1,5 @@
 import type { AnyGatewayError, Issue } from "../types/errors.js";
+import { findFieldAdvice } from "./foreign-names.js";
 
 const printed = new Set<string>();
 /** Largest number of printed warnings. Unknown fields can have any number of names. */
@@ -13,8 +14,11 @@ function isFirst(key: string): boolean {
 /** Prints a warning, once for each rule and path. Loaded in development, by a client without `onEvent`. */
 export function printWarning({ path, message, rule }: Issue): void {
   if (!isFirst(`${rule} ${path.replace(/\d+/g, "0")}`)) return;
+  const instead = message.endsWith("?") ? undefined : findFieldAdvice(path, rule);
   // biome-ignore lint/suspicious/noConsole: a developer without `onEvent` would never see it
-  console.warn(`@sluice/core: ${path ? `${path}: ` : ""}${message} (${rule})`);
+  console.warn(
+    `@sluice/core: ${path ? `${path}: ` : ""}${message}${instead ? `; ${instead}` : ""} (${rule})`,
+  );
 }
 
 /** Proxy error codes that an operator or a developer has to fix. */

@@ -1,6 +1,6 @@
 import { type Clock, callAfter, callAtLimit, openSpan, rejectOnAbort, type Span } from "../base/clock.js";
 import { isolate } from "../base/isolate.js";
-import { noteOptions } from "../base/note-options.js";
+import { explain, noteOptions } from "../base/note-options.js";
 import { assertFetch, assertPlatform } from "../base/platform.js";
 import { createRandomId } from "../base/random-id.js";
 import {
@@ -410,6 +410,8 @@ export async function send(
       },
     );
   } catch (error) {
+    const explaining = explain(error, exchange.subject);
+    if (explaining) await explaining;
     throw toKnownError(error, exchange);
   }
 

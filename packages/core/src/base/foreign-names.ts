@@ -1,0 +1,90 @@
+import type { Advice } from "./unknown-options.js";
+
+/* Loaded in development. Names from other libraries, with their replacements here. */
+
+const give = (names: Advice): Advice =>
+  Object.fromEntries(Object.entries(names).map(([name, other]) => [name, `give \`${other}\``]));
+
+const send = give({
+  maxRetries: "retry: { limit }",
+  abortSignal: "signal",
+});
+
+/** Request parameters by their names in other libraries. */
+const renamed: Advice = {
+  maxTokens: "max_tokens",
+  maxOutputTokens: "max_tokens",
+  max_completion_tokens: "max_tokens",
+  max_output_tokens: "max_tokens",
+  topP: "top_p",
+  stopSequences: "stop",
+};
+const params =
+  "temperature max_tokens top_p stop thinking reasoning_effort response_format tool_choice".split(" ");
+const address = "the address is `baseURL` of createClient()";
+
+const functions: Readonly<Record<string, Advice>> = {
+  createClient: { ...send, ...give({ defaultHeaders: "headers", url: "baseURL" }) },
+  "createChatStore or useChatStream": {
+    ...give(Object.fromEntries(params.map((name) => [name, `params: { ${name} }`]))),
+    ...give(
+      Object.fromEntries(Object.entries(renamed).map(([other, name]) => [other, `params: { ${name} }`])),
+    ),
+    ...give({
+      system: "instructions",
+      messages: "initialMessages",
+      stopWhen: "maxSteps",
+      prepareSendMessagesRequest: "prepareMessages",
+      body: "params",
+    }),
+    api: address,
+    transport: address,
+    onToolCall: "give `execute` to defineTool()",
+  },
+  "createImageStore or useImages": { prompt: "give it to generate({ prompt })" },
+  "createVideoTaskStore or useVideoTask": give({ id: "taskId" }),
+  "a request": send,
+  "a message": give({ attachments: "images", files: "images" }),
+  defineTool: give({
+    parameters: "inputSchema",
+    input_schema: "inputSchema",
+    run: "execute",
+    handler: "execute",
+  }),
+};
+
+/** Returns advice for the options of a function that have other names in other libraries. */
+export function findAdvice(of: string): Advice {
+  return functions[of] ?? {};
+}
+
+const asSystem = 'begin `messages` with { role: "system", content: "…" }; a store has `instructions`';
+const afterRequest = Object.fromEntries(
+  ["signal", "abortSignal", "headers", "timeout", "retry"].map((name) => [
+    name,
+    `it belongs in the last argument, { ${name.replace("abortSignal", "signal")} }`,
+  ]),
+);
+
+const fields: Readonly<Record<string, Advice>> = {
+  chat: {
+    ...give(renamed),
+    system: asSystem,
+    instructions: asSystem,
+    onFinish: "await `result()` of the stream",
+    tools: "this model calls no tools: use alpha-v4.1-flash",
+  },
+  image: {
+    quality: "choose a larger `size`",
+    aspectRatio: "choose a `size`",
+    aspect_ratio: "choose a `size`",
+  },
+  video: give({ aspectRatio: "ratio" }),
+};
+
+/** Returns advice for an unknown field of a request, by its path and the warning's rule. */
+export function findFieldAdvice(path: string, rule: string): string | undefined {
+  if (!rule.endsWith(".unknown-field")) return undefined;
+  const known: Advice = { ...afterRequest, ...fields[rule.split(".")[0] ?? ""] };
+  return Object.hasOwn(known, path) ? known[path] : undefined;
+}
