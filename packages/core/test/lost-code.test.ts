@@ -46,7 +46,7 @@ describe("a request whose code for failures is lost", () => {
     ["connect ENETUNREACH", "none"],
     ["Failed to fetch", "maybe"],
   ])("A failure of %j is %s", async (message, billing) => {
-    const { completeChat, client } = await importWithout(["transport/repeat"], () =>
+    const { completeChat, client } = await importWithout(["transport/failures"], () =>
       Promise.reject(new TypeError("fetch failed", { cause: new Error(message) })),
     );
     await expect(completeChat(client, question)).rejects.toMatchObject({ name: "ConnectionError", billing });
@@ -61,7 +61,7 @@ describe("a request whose code for failures is lost", () => {
     vi.stubGlobal("document", {});
     await streamChat(client, question).result();
     await vi.dynamicImportSettled();
-    lose("core/src/transport/repeat");
+    lose("core/src/transport/failures");
     await expect(streamChat(client, question).result()).resolves.toMatchObject({ outcome: "complete" });
     expect(requests).toHaveLength(3);
   });
@@ -79,7 +79,7 @@ describe("a request whose code for failures is lost", () => {
     await vi.waitFor(() => expect(responses).toHaveLength(1));
     pass();
     await vi.dynamicImportSettled();
-    lose("core/src/transport/repeat");
+    lose("core/src/transport/failures");
     lost(new TypeError("Failed to fetch"));
     await expect(stream).resolves.toMatchObject({ outcome: "complete" });
   });
@@ -87,12 +87,28 @@ describe("a request whose code for failures is lost", () => {
 
 describe("a response whose error has lost the code that describes it", () => {
   test("A refusal keeps its status", async () => {
-    const { completeChat, streamChat, client } = await importWithout(["transport/describe-refusal"], () =>
+    const { completeChat, streamChat, client } = await importWithout(["transport/failures"], () =>
       Response.json({ error: { message: "No." } }, { status: 403 }),
     );
     const refused = { name: "APIError", status: 403, billing: "none" };
     await expect(completeChat(client, question)).rejects.toMatchObject(refused);
     await expect(streamChat(client, question).result()).rejects.toMatchObject(refused);
+  });
+
+  test("A page has loaded it by the end of the first response, so that a later refusal keeps its words", async () => {
+    const responses = [
+      () => new Response(writeFrames([text, stop, "[DONE]"])),
+      () => Response.json({ error: { message: "No.", code: "busy" } }, { status: 403 }),
+    ];
+    const { streamChat, client } = await importWithout([], () => responses.shift()?.() as Response);
+    vi.stubGlobal("document", {});
+    await streamChat(client, question).result();
+    await vi.dynamicImportSettled();
+    lose("core/src/transport/failures");
+    await expect(streamChat(client, question).result()).rejects.toMatchObject({
+      message: "No.",
+      code: "busy",
+    });
   });
 
   test.each<[string, () => Response, object]>([
@@ -107,7 +123,7 @@ describe("a response whose error has lost the code that describes it", () => {
       { body: expect.stringContaining("Log in") },
     ],
   ])("A stream that is %s with status 200 is no success", async (_, respond, error) => {
-    const { streamChat, client } = await importWithout(["transport/describe-refusal"], respond);
+    const { streamChat, client } = await importWithout(["transport/failures"], respond);
     await expect(streamChat(client, question).result()).rejects.toMatchObject({
       name: "APIError",
       status: 200,

@@ -251,46 +251,12 @@ describe("The client", () => {
   );
 });
 
-/** Adds a field to a prototype until the test ends. */
-function pollute(prototype: object, name: string, value: unknown): void {
-  Object.defineProperty(prototype, name, { value, enumerable: true, configurable: true, writable: true });
-  onTestFinished(() => void Reflect.deleteProperty(prototype, name));
-}
-
-describe("A page whose old library adds fields to prototypes", () => {
-  test("sends its requests if only arrays have such fields", async () => {
-    pollute(Array.prototype, "each", () => {});
-    const { chat, sent } = createChat();
-    const turn = await chat.send("Hello");
-    expect([turn.outcome, turn.messages.at(-1)?.content, sent.length]).toEqual(["complete", words, 1]);
-  });
-
-  test("gets an error with the name of the field of Object.prototype, and sends nothing", async () => {
-    pollute(Object.prototype, "extend", () => {});
-    const { chat, client, sent } = createChat();
-    const turn = await chat.send("Hello");
-    expect(turn.outcome).toBe("not-sent");
-    expect(turn.error?.message).toMatch(/Object\.prototype.*"extend".*enumerable: false/);
-    const request = { model: "beta3.0-video", input: { prompt: "A reef" } } as const;
-    expect(`${await catchError(createVideoTask(client, request))}`).toContain('"extend"');
-    expect(sent).toEqual([]);
-    // a request without a check needs no schema
-    const respond = await streamChat(client, question, { checks: false }).result();
-    expect([respond.outcome, respond.message.content]).toEqual(["complete", words]);
-  });
-
-  test.each([
-    ["Array.prototype", Array.prototype],
-    ["Object.prototype", Object.prototype],
-  ])("gets an error that toJSON of %s changes all requests, and sends nothing", async (_, prototype) => {
-    const { client, sent } = createChat();
-    Object.defineProperty(prototype, "toJSON", { value: () => "changed", configurable: true });
-    onTestFinished(() => void Reflect.deleteProperty(prototype, "toJSON"));
-    const error = await catchError((async () => streamChat(client, question).result())());
-    Reflect.deleteProperty(prototype, "toJSON");
-    expect(error).toMatchObject({ name: "ConfigurationError", message: expect.stringMatching(/toJSON/) });
-    expect(sent).toEqual([]);
-  });
+test("A page whose old library adds a field to arrays sends its requests", async () => {
+  Object.defineProperty(Array.prototype, "each", { value: () => {}, enumerable: true, configurable: true });
+  onTestFinished(() => void Reflect.deleteProperty(Array.prototype, "each"));
+  const { chat, sent } = createChat();
+  const turn = await chat.send("Hello");
+  expect([turn.outcome, turn.messages.at(-1)?.content, sent.length]).toEqual(["complete", words, 1]);
 });
 
 describe("indexedDBStorage on a platform without IndexedDB", () => {

@@ -6,10 +6,10 @@ declare const process: { readonly env: { readonly NODE_ENV?: string } };
 const needed = "AbortController TextDecoder TextEncoder URL performance queueMicrotask";
 
 /**
- * Checks in development that this platform can send and read JSON, and the option `signal`, before the client sends
+ * Checks in development that this platform can read a response, and the option `signal`, before the client sends
  * anything.
  *
- * @throws {ConfigurationError} for a missing global, a prototype that changes JSON, and a wrong `signal`
+ * @throws {ConfigurationError} for a missing global and a wrong `signal`
  */
 export function assertPlatform({ signal }: { readonly signal?: object | undefined }): void {
   try {
@@ -19,11 +19,8 @@ export function assertPlatform({ signal }: { readonly signal?: object | undefine
   }
   const missing = needed.split(" ").find((name) => !(name in globalThis));
   if (missing)
-    throw createPlatformError(`this platform has no ${missing}: load a polyfill before the first import`);
-  // an old library may add `toJSON`, and every list of a request would be sent as text
-  if (JSON.stringify([{}]) !== "[{}]")
-    throw createPlatformError(
-      "Array.prototype.toJSON or Object.prototype.toJSON changes all JSON: delete it",
+    throw new ConfigurationError(
+      `this platform has no ${missing}: load a polyfill before the first import; nothing was sent`,
     );
   if (signal && !("aborted" in signal))
     throw new ConfigurationError("signal: must be an AbortSignal; give the `signal` of an AbortController");
@@ -45,26 +42,4 @@ export function assertFetch(client: { readonly hasOwnFetch: boolean }, cause: un
   }
   if (client.hasOwnFetch && /\burl\b.* must be a string|\[object Request\]/i.test(toError(cause).message))
     throw new ConfigurationError(TAKES_NO_REQUEST, { cause });
-}
-
-/**
- * Checks that `Object.prototype` lacks enumerable fields, which schemas would treat as fields of a request. Only in
- * development.
- *
- * @throws {ConfigurationError}
- */
-export function assertCleanObjects(): void {
-  try {
-    if (process.env.NODE_ENV === "production") return;
-  } catch {
-    return;
-  }
-  for (const name in {})
-    throw createPlatformError(
-      `Object.prototype has the enumerable field "${name}": define it with enumerable: false`,
-    );
-}
-
-function createPlatformError(problem: string): ConfigurationError {
-  return new ConfigurationError(`${problem}; nothing was sent`);
 }

@@ -2,7 +2,6 @@ import * as v from "valibot";
 import { type Issue, ValidationError } from "../types/errors.js";
 import { formatSuggestion } from "./did-you-mean.js";
 import { addHint, addMisspellingHint } from "./note-options.js";
-import { assertCleanObjects } from "./platform.js";
 import { findUnknownFields } from "./unknown-fields.js";
 
 declare const process: { readonly env: { readonly NODE_ENV?: string } };
@@ -56,7 +55,6 @@ const CONFIG = { lang: "sluice", message: () => "", abortEarly: false, abortPipe
 
 /** Returns one issue for each broken rule of `input`, named under `family` (`chat.alpha`). */
 function collectIssues(schema: v.GenericSchema, input: unknown, family: string): Issue[] {
-  assertCleanObjects();
   const { issues = [] } = schema["~run"]({ value: input }, CONFIG);
   return issues.map((issue) => {
     const keys = issue.path?.map(({ key }) => key) ?? [];

@@ -1,5 +1,3 @@
-// imports only types and JSON helpers, because a page loads it with the first response that is an error
-
 import type { APIErrorFields } from "../types/errors.js";
 import {
   describePage,
@@ -73,18 +71,17 @@ function isJSON(text: string): boolean {
 function describeBody({ status, statusText, url }: StatusLine, text: string, isForeign: boolean): string {
   const line = `HTTP ${status}${statusText ? ` ${statusText}` : ""}`;
   const words = excerpt(status < 400 ? readErrorText(text) : text, 500);
-  const content = text.startsWith("<") ? describePage(text) : words;
-  const advice = url ? `; ${url} is neither the gateway nor the proxy` : "";
-  if (isForeign)
-    return `${line}: the response is ${content || "empty"} and not the gateway's JSON; check the base URL${advice}`;
-  if (text === "") return `${line}: the response is empty`;
+  const isPage = text.startsWith("<");
   // an unavailable gateway also responds with a page
-  const hint = status < 500 ? "; check the base URL" : "";
-  if (text.startsWith("<")) return `${line}: the response is ${content} and not the gateway's JSON${hint}`;
+  const hint = isForeign || status < 500 ? "; check the base URL" : "";
+  if (isForeign || isPage) {
+    const content = isPage ? describePage(text) : words || "empty";
+    const origin = isForeign && url ? `; ${url} is neither the gateway nor the proxy` : "";
+    return `${line}: the response is ${content} and not the gateway's JSON${hint}${origin}`;
+  }
+  if (text === "") return `${line}: the response is empty`;
   const end = words && `: ${words}`;
   if (isJSON(text))
-    return parseJSON(text) === undefined
-      ? `${line}: the response is broken JSON${end}`
-      : `${line}: the response is JSON without a readable error message${end}`;
+    return `${line}: the response is ${parseJSON(text) === undefined ? "broken JSON" : "JSON without a readable error message"}${end}`;
   return status === 200 ? `${line}: the response is not JSON${hint}${end}` : words || line;
 }

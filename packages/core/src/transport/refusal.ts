@@ -6,8 +6,16 @@ import type { ErrorFields } from "./error-response.js";
 import { readRequestId } from "./failure.js";
 import { createBodyReader } from "./read-body.js";
 
-/** The code that describes the error of a response. A response shows that the network works, so it is loaded then. */
-const descriptions = createLazyModule(() => import("./describe-refusal.js"));
+/**
+ * The code that describes a refusal and repeats a request. A page loads it before the network fails, but not beside its
+ * first request, which seldom needs it. Servers have it locally.
+ */
+const failures = createLazyModule(() => import("./failures.js"));
+
+/** Loads the code for failed requests; undefined if loading fails. */
+export function loadFailures() {
+  return failures.load().catch(() => undefined);
+}
 
 /** Longest wait for the body of a rejection, in milliseconds. */
 const REFUSAL_MS = 5000;
@@ -37,7 +45,7 @@ export async function readRefusal(
   },
   signal: AbortSignal,
 ): Promise<APIError> {
-  const loaded = await descriptions.load().catch(() => undefined);
+  const loaded = await loadFailures();
   const reader = createBodyReader(response);
   const span = openSpan(clock, signal, REFUSAL_MS, () => undefined);
   const read = () => rejectOnAbort(reader.read(), span.signal);
@@ -52,7 +60,7 @@ export async function describeBody(
   body: string,
   { requestId, fields }: { readonly requestId: string | undefined; readonly fields: ErrorFields | undefined },
 ): Promise<APIError> {
-  const loaded = await descriptions.load().catch(() => undefined);
+  const loaded = await loadFailures();
   const description = loaded?.describeResponse({ status: 200 }, body, { fields });
   return createRefusal(200, body, requestId, description, fields);
 }

@@ -7,8 +7,6 @@ import type { RepeatRule } from "./repeat-stored.js";
 import { resolveAddress } from "./resolve-address.js";
 import { type Connection, type Exchange, emitStep } from "./send.js";
 
-declare const process: { readonly env: { readonly NODE_ENV?: string } };
-
 /** A request after its first failed attempt. */
 export interface Repetition {
   readonly client: Connection;
@@ -85,58 +83,9 @@ export async function repeat(error: Error, repetition: Repetition): Promise<Resp
 }
 
 /**
- * Adds CORS advice to a failure across origins, because browsers do not report the reason. On a local page in
- * development, two requests to the server confirm the reason.
- */
-export async function explain(
-  error: ConnectionError,
-  client: Pick<Connection, "baseURL" | "hasOwnFetch">,
-): Promise<void> {
-  const { origin: page, hostname } = globalThis.location ?? {};
-  const health = resolveAddress(client, HEALTH_PATH);
-  const { origin } = new URL(health);
-  if (error.billing === "none" || !page || origin === page) return;
-  try {
-    // a custom `fetch` may reach another server than the platform's `fetch`
-    if (process.env.NODE_ENV !== "production" && !client.hasOwnFetch && LOCAL.test(hostname))
-      if (await isOriginRefused(health)) Object.assign(error, { reason: "origin-refused" });
-  } catch {
-    // a page without a bundler lacks `process`
-  }
-  error.message += `. From ${page} to ${origin}, CORS may be the reason: list ${page} in the proxy's \`origins\`, and check baseURL`;
-}
-
-const LOCAL = /^(?:localhost|127\.[\d.]+|\[::1\])$/;
-
-/**
- * Returns true if a server is reachable but rejects the page's origin: without CORS, a page may send requests but not
- * read responses.
- */
-async function isOriginRefused(address: string): Promise<boolean> {
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(), ASK_MS);
-  const probe = (mode: RequestMode) =>
-    fetch(address, { mode, credentials: "omit", signal: late.signal }).then(
-      (response) => {
-        response.body?.cancel().catch(() => {});
-        return true;
-      },
-      () => false,
-    );
-  const [isThere, isReadable] = await Promise.all([probe("no-cors"), probe("cors")]);
-  clearTimeout(timer);
-  return isThere && !isReadable;
-}
-
-/**
  * Merges the deliveries of two attempts. `refused` means that an attempt arrived, and only `unknown` that it may be
  * billed.
  */
 function mergeDeliveries(one: Delivery, other: Delivery): Delivery {
   return one === "not-sent" || other === "unknown" ? other : one;
 }
-
-/** Path of the proxy's health endpoint. */
-const HEALTH_PATH = "/health";
-/** Limit of these requests, in milliseconds: the caller still waits for the error of its request. */
-const ASK_MS = 5000;

@@ -1,11 +1,11 @@
 import { type Clock, callAfter, callAtLimit, openSpan, rejectOnAbort, type Span } from "../base/clock.js";
 import { isolate } from "../base/isolate.js";
-import { createLazyModule } from "../base/lazy-module.js";
 import { explain, noteOptions } from "../base/note-options.js";
 import { assertFetch, assertPlatform } from "../base/platform.js";
 import { createRandomId } from "../base/random-id.js";
 import {
   ConfigurationError,
+  type ConnectionError,
   cleanError,
   type Delivery,
   type Issue,
@@ -29,9 +29,11 @@ import type {
 import { isRecord } from "./error-response.js";
 import { findDelivery, readRequestId, toConnectionError } from "./failure.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
-import { readRefusal } from "./refusal.js";
+import { loadFailures, readRefusal } from "./refusal.js";
 import type { RepeatRule } from "./repeat-stored.js";
 import { resolveAddress } from "./resolve-address.js";
+
+declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
 /** Time limits of a request, in milliseconds. `Number.POSITIVE_INFINITY` switches a limit off. */
 export interface Timeout {
@@ -225,19 +227,8 @@ export function openExchange(
   };
 }
 
-/**
- * The code that repeats requests. A page loads it before the network fails, but not beside its first request, which
- * seldom needs it. Servers have it locally.
- */
-const repeats = createLazyModule(() => import("./repeat.js"));
-
-/** Time that a page waits for a response before it loads the code that repeats the request, in milliseconds. */
+/** Time that a page waits for a response before it loads the code for a failure, in milliseconds. */
 const PRELOAD_MS = 1000;
-
-/** Loads the code that repeats requests; undefined if loading fails. */
-function loadRepeats() {
-  return repeats.load().catch(() => undefined);
-}
 
 /** Names of the settings in events. None of these fields contains a prompt. */
 const SETTINGS =
@@ -280,7 +271,7 @@ export function closeExchange(
   },
 ): void {
   exchange.end();
-  if (globalThis.document) void loadRepeats();
+  if (globalThis.document) void loadFailures();
   if (isGatewayError(failure?.error)) {
     if (failure.error.billing === undefined) setDelivery(failure.error, exchange.state.delivery);
     cleanError(failure.error, client.scrub);
@@ -384,7 +375,7 @@ export async function send(
     };
     return await attemptOnce(client.prepare(resolveAddress(client, path), init)).catch(
       async (error: Error) => {
-        const loaded = retry.limit > 0 ? await loadRepeats() : undefined;
+        const loaded = retry.limit > 0 ? await loadFailures() : undefined;
         if (!loaded) throw error;
         return loaded.repeat(error, {
           client,
@@ -422,7 +413,7 @@ export async function send(
     const startedAt = client.clock.now();
     const inTime = new AbortController();
     limitFirstChunk(client, exchange, inTime.signal, abort);
-    if (globalThis.document) callAfter(client.clock, PRELOAD_MS, inTime.signal, loadRepeats);
+    if (globalThis.document) callAfter(client.clock, PRELOAD_MS, inTime.signal, loadFailures);
     let response: Response;
     try {
       response = await rejectOnAbort(client.fetch(...given), signal);
@@ -430,7 +421,7 @@ export async function send(
       if (signal.aborted || isGatewayError(cause)) throw cause;
       assertFetch(client, cause);
       const error = toConnectionError(cause);
-      await (await loadRepeats())?.explain(error, client);
+      await explainOrigin(error, client);
       cleanError(error, client.scrub);
       throw error;
     } finally {
@@ -455,6 +446,18 @@ export async function send(
 }
 
 const KEY_HEADER = "idempotency-key";
+
+/** Adds advice about CORS to a failure across origins, in development. Never rejects. */
+function explainOrigin(error: ConnectionError, client: Connection): Promise<void> | undefined {
+  try {
+    if (process.env.NODE_ENV !== "production")
+      return import("./explain-origin.js")
+        .then(({ addOriginAdvice }) => addOriginAdvice(error, client))
+        .catch(() => {});
+  } catch {
+    // a page without a bundler lacks `process`
+  }
+}
 
 /** Calls `late` with the error of the limit until the first content, unless `arrived` aborts before. */
 export function limitFirstChunk(

@@ -1,8 +1,9 @@
 import { describeResponse, type ResponseDescription } from "./describe-response.js";
 import type { BodyReader } from "./read-body.js";
 
-// loaded with the first response that is an error: imports only types and the description of responses
+/* What only a failed request needs. A page loads it before its network fails. */
 
+export { repeat } from "./repeat.js";
 export { describeResponse };
 
 /** Largest number of characters of the body to read. */
