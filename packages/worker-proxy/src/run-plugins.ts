@@ -158,8 +158,9 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
       });
     const own = await call.wait(ask, "upstream_unreachable", limit);
     if (!own && meter && !isPoll(route))
-      exchange.account = await openAccount(meter, admitted, (paid) => {
-        Object.assign(report.known, paid);
+      exchange.account = await openAccount(meter, admitted, {
+        log: server.log,
+        onPaid: (paid) => void Object.assign(report.known, paid),
       });
     return own;
   }

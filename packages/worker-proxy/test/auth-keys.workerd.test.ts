@@ -149,7 +149,11 @@ describe("every token is refused, and the log has the cause, when the keys' addr
     ["redirects", () => Response.redirect("https://evil.example/jwks", 302), /302/],
     ["gives a page", () => new Response("<!doctype html>"), /not a JSON Web Key Set/],
     ["gives other JSON", () => Response.json({ keys: 7 }), /not a JSON Web Key Set/],
-    ["gives too much", () => Response.json({ keys: [], more: "x".repeat(300_000) }), /not a JSON Web Key Set/],
+    [
+      "gives too much",
+      () => Response.json({ keys: [], more: "x".repeat(300_000) }),
+      /not a JSON Web Key Set/,
+    ],
   ])("%s", async (_, respond, problem) => {
     issuer.respondWith(respond);
     const token = await issuer.token();

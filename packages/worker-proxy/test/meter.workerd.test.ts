@@ -407,10 +407,13 @@ test.each([
 
 test("a meter that can't settle changes no response, and is in the log", async () => {
   const log = vi.spyOn(console, "error").mockImplementation(() => {});
+  // looks like words, so that only the option tells that it is a key
+  const apiKey = "key-of-letters-alone";
   const settle = () => {
-    throw new Error(`of ${KEY}`);
+    throw new Error(`of ${KEY} and ${apiKey}`);
   };
   const { call, told } = openMetered(undefined, {
+    apiKey: () => apiKey,
     plugins: [{ ...readStreams(), reserve: async () => ({ settle, release: settle }) }],
   });
   expect((await call()).status).toBe(200);
@@ -421,6 +424,7 @@ test("a meter that can't settle changes no response, and is in the log", async (
     ]),
   );
   expect(log.mock.calls.join()).not.toContain(KEY);
+  expect(log.mock.calls.join()).not.toContain(apiKey);
   log.mockRestore();
 });
 

@@ -139,7 +139,7 @@ export function createBegin(jobs: JobsContext, run: Job<JobRequest>, retryFree: 
   ): Promise<void> {
     const exhausted = plan?.own && reserving && readRefusal(plan.own, reserving);
     const reserve = async () => exhausted as Exhausted;
-    await openAccount({ reserve }, createPayable(context, request)).catch((refusal: Refusal) => {
+    await openAccount({ reserve }, createPayable(context, request), getServer()).catch((refusal: Refusal) => {
       const { code } = refusal;
       reportJob(jobs, request.details, { outcome: "refused", code }, context.env);
       throw refusal;

@@ -88,7 +88,7 @@ export async function reserve(sending: Sending): Promise<void> {
   const payable = createPayable(context, request);
   const budget = plan && findJobBudget(reserver);
   const meter = budget ? { reserve: () => budget.reserveShared(context.host, plan, payable) } : reserver;
-  sending.account = await openAccount(meter as Meter<never>, { ...payable, keepTicket });
+  sending.account = await openAccount(meter as Meter<never>, { ...payable, keepTicket }, server);
 }
 
 /**

@@ -1,17 +1,18 @@
+import type { PluginServer } from "../api/host.js";
 import type { Meter, Payable } from "../api/plugin.js";
 import type { Account, Paid } from "../gateway/exchange.js";
-import { logCause } from "../refusals/log.js";
 import { decide, describeWait, refuseAs } from "../refusals/refusal.js";
 import { budgetRefusals } from "../refusals/texts.js";
 
 /**
  * Reserves the most that a request can cost. Call it right before the request is sent, and close the account after it.
  *
+ * @param options `log` of the proxy gets the error of a reservation that cannot be settled
  * @throws {Refusal} 429 when nothing is left, 503 when the meter fails
  * @example
  * ```ts
- * async function pay(meter: Meter<Env>, admitted: AdmittedRequest<Env>): Promise<void> {
- *   const account = await openAccount(meter, admitted);
+ * async function pay({ log }: PluginServer<Env>, meter: Meter<Env>, admitted: AdmittedRequest<Env>): Promise<void> {
+ *   const account = await openAccount(meter, admitted, { log });
  *   await account.close("responded", { total_tokens: 12 })?.settled;
  * }
  * ```
@@ -19,7 +20,12 @@ import { budgetRefusals } from "../refusals/texts.js";
 export async function openAccount<Env>(
   meter: Meter<Env>,
   payable: Payable<Env>,
-  onPaid?: (paid: Pick<Paid, "reserved" | "spent">) => void,
+  {
+    log,
+    onPaid,
+  }: Pick<PluginServer<Env>, "log"> & {
+    readonly onPaid?: (paid: Pick<Paid, "reserved" | "spent">) => void;
+  },
 ): Promise<Account> {
   const reserved = await decide("plugins: reserve", "budget_unavailable", () => meter.reserve(payable));
   if ("retryAfterMs" in reserved) {
@@ -43,7 +49,7 @@ export async function openAccount<Env>(
         .then(() => true)
         .catch(async (error) => {
           const subject = "plugins: a reservation could not be settled; what was set aside stays so";
-          await logCause(subject, error, { env: payable.env, log: {} });
+          await log(subject, error, { env: payable.env });
           return false;
         });
       payable.context?.waitUntil(settled);
