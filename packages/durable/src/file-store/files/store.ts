@@ -10,7 +10,6 @@ import {
 } from "@sluice/worker-proxy/plugin";
 import type { Bucket } from "../../buckets/bucket.js";
 import { createUserKey } from "../../host/user-key.js";
-import { logError } from "../../shared/log-error.js";
 import { createLinks, type Links } from "./links.js";
 import { checkSecrets, type FileSettings } from "./options.js";
 import { callStorage, refuseFile } from "./refusals.js";
