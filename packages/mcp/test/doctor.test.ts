@@ -177,7 +177,7 @@ describe("sluice doctor --spend", () => {
     [["--spend", "images"], /give chat, or the id of an image or video model\./],
     [["--spend", "delta-5.3"], /--model names a chat model/],
     [["--model", "delta-5.3"], /--model needs --spend chat/],
-    [["--origin", "my-app"], /my-app is no address/],
+    [["--origin", "my-app"], /my-app is not an address/],
     [["https://other.example.com"], /Give one address/],
   ])("sends nothing with %j", async (args, message) => {
     const { doctor, emulator } = openEmulator();

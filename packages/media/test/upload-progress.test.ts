@@ -116,7 +116,7 @@ describe("an upload whose proxy never stores more", () => {
     const { uploadToEnd, sentBytes } = createPage(rejectDropped);
     const error = await uploadToEnd(new Blob([new Uint8Array(PART)]));
     expect([error.billing, sentBytes()]).toEqual(["none", 4 * PART]);
-    expect(error.message).toContain("was given up");
+    expect(error.message).toContain("was canceled");
   });
 
   test("The next call continues a failed upload", async () => {
