@@ -216,9 +216,11 @@ function openReader(
   let isAlive = false;
   let isInGrace = false;
   let opened: Response | undefined;
-  let body: ByteReader<Promise<void> | void> | undefined;
+  let body: ByteReader<Step | void> | undefined;
   /** The pending read. */
-  let reading: Promise<void> | undefined;
+  let reading: Promise<Step | void> | undefined;
+  /** True if the pending read returns the loop's next step, which saves a promise for each read. */
+  let returnsStep = false;
   const source = ((client.resume as OpenResumption | undefined) ?? oneConnection).open({
     client,
     exchange,
@@ -265,11 +267,10 @@ function openReader(
       return { done: false, value };
     }
     if (settlement.failure) return Promise.reject(settlement.failure.error);
-    return parser.isWhole ? over : readMore().then(readFresh);
-  }
-
-  function readFresh(): Promise<Step> | Step {
-    return readNext(true);
+    if (parser.isWhole) return over;
+    if (reading || !body || parser.end) return readMore().then(() => readNext(true));
+    returnsStep = true;
+    return readMore() as Promise<Step>;
   }
 
   /** Reads until the response has ended. `keeps`: the deltas stay in memory for a loop. */
@@ -304,7 +305,7 @@ function openReader(
   }
 
   /** Reads the next bytes, once for all consumers. Ends the response if there are none. */
-  function readMore(): Promise<void> {
+  function readMore(): Promise<Step | void> {
     if (ended.aborted) return Promise.resolve();
     if (parser.end) return Promise.resolve(parser.end.toError?.(getState())).then(fail);
     if (reader.finished && body && !isInGrace) {
@@ -312,20 +313,28 @@ function openReader(
       callAfter(client.clock, FINISH_GRACE_MS, ended, () => body?.cancel());
     }
     // an error of the request ends the response
-    reading ??= (body?.read() ?? opening.catch(() => {}).then(() => (reading = undefined))) as Promise<void>;
+    reading ??= body?.read() ?? opening.catch(() => {}).then(endRead);
     return reading;
   }
 
-  function use(bytes: Uint8Array | undefined): Promise<void> | undefined {
+  function use(bytes: Uint8Array | undefined): Promise<Step | void> | Step | void {
     if (taken === queue.length && folded === taken) queue.length = taken = folded = 0;
-    reading = parser.push(bytes)?.then(() => (reading = undefined));
-    return reading;
+    reading = parser.push(bytes)?.then(endRead);
+    return reading ?? endRead();
   }
 
-  function lose(cause: unknown): void {
-    reading = undefined;
+  function lose(cause: unknown): Promise<Step> | Step | void {
     if (!signal.aborted && !isGatewayError(cause) && reader.finished) parser.cut();
     else fail(cause);
+    return endRead();
+  }
+
+  /** Ends the pending read. Returns the loop's next step, if the loop began the read. */
+  function endRead(): Promise<Step> | Step | void {
+    reading = undefined;
+    if (!returnsStep) return;
+    returnsStep = false;
+    return readNext(true);
   }
 
   function resetsSilence(): boolean {
