@@ -251,14 +251,14 @@ function openReader(
    */
   function readNext(isFresh = false): Promise<Step> | Step {
     const { failure } = settlement;
-    if (failure && !isGatewayError(failure.error)) return Promise.reject(failure.error);
-    const value = deltas.take(failTooLong);
+    const isStopped = failure && !isGatewayError(failure.error);
+    const value = isStopped ? undefined : deltas.take(failTooLong);
     if (value) {
       if (value.type === "finish") succeed();
       if (!isFresh) body?.touch();
       return { done: false, value };
     }
-    if (settlement.failure) return Promise.reject(settlement.failure.error);
+    if (failure) return Promise.reject(failure.error);
     if (parser.isWhole) return over;
     if (reading || !body || parser.end) return readMore().then(() => readNext(true));
     returnsStep = true;
@@ -289,7 +289,6 @@ function openReader(
 
   /** Reads the next bytes, once for all consumers. Ends the response if there are none. */
   function readMore(): Promise<Step | undefined> {
-    if (ended.aborted) return Promise.resolve(undefined);
     if (parser.end) return Promise.resolve(parser.end.toError?.(getState())).then(fail);
     if (reader.finished && body && !isInGrace) {
       isInGrace = true;

@@ -78,7 +78,6 @@ export function readBody<Out>(
 
   signal.addEventListener("abort", cancelAborted);
   if (signal.aborted) cancelAborted();
-  if (!isWatched) void watchSilence();
   return { read, touch, restart, cancel, release };
 
   function read(): Promise<Out> {
