@@ -194,7 +194,7 @@ function noteRemoval({ thread, removed }: StoredThread, id: string): void {
 }
 
 /** Matches the ids that `createRandomId` creates. An id of the app may not be unique. */
-const RANDOM_ID = /^\d+(-\d+){3}$/;
+const RANDOM_ID = /^(?:\d+(?:-\d+){3}|[\da-f]{8}(?:-[\da-f]{4,12}){4})$/;
 
 /** Derives the key of a response, as documented at `deriveKey` of `StorageSession`. A message needs a unique id for it. */
 export function deriveKey(
