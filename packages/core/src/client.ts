@@ -2,7 +2,7 @@ import { type Clock, systemClock } from "./base/clock.js";
 import { hashToId } from "./base/equality.js";
 import { isolate } from "./base/isolate.js";
 import { noteUnknownOptions, print } from "./base/note-options.js";
-import { explainKey, explainOptions, isBrowser } from "./client-checks.js";
+import { BASE_URL, explainKey, explainOptions, isBrowser } from "./client-checks.js";
 import type { MediaUploader } from "./media-uploader.js";
 import { type HeadersInput, readHeaders } from "./transport/headers.js";
 import type { Connection, Credentials, RetryOptions, Timeout } from "./transport/send.js";
@@ -299,9 +299,6 @@ function unescapeJSON(text: string): string {
     hex ? String.fromCharCode(Number.parseInt(hex, 16)) : "/",
   );
 }
-
-/** An address without a user name, query or fragment, or a path on the page's server. */
-const BASE_URL = /^\s*(?:https?:\/\/[^\s/?#@]+(?:\/[^\s?#]*)?|\.{0,2}\/[^\s?#]*)\s*$/i;
 
 function isKey(key: unknown): key is string {
   return typeof key === "string" && /^[\x21-\x7e]+$/.test(key);

@@ -206,10 +206,10 @@ test.each([
 test("An error is found in a frame that is like those before it", async () => {
   const alike = (message: string) => choice({ delta: { content: "a" }, error: { message } });
   // like each other but for their words, which are blank at first
-  const blank = alike(" ") + alike("  ") + alike("   ");
+  const blank = (alike(" ") + alike("  ") + alike("   ")).repeat(10);
   expect(await catchError(streamed(blank + alike(WORDS) + DONE).result())).toMatchObject({ message: WORDS });
   const content = (text: string) => choice({ delta: { content: text } });
-  const begun = content("a") + content("b") + content("c");
+  const begun = (content("a") + content("b") + content("c")).repeat(10);
   const named = `event: error\n${content(WORDS)}`;
   expect(await catchError(streamed(begun + named + DONE).result())).toMatchObject({
     reason: "server-error",

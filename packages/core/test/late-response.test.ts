@@ -1,6 +1,14 @@
 import { generateImages, streamChat } from "@sluice/core";
-import { expect, test } from "vitest";
-import { createTestClient, settled, streamResponse } from "./support/gateway.js";
+import { expect, onTestFinished, test, vi } from "vitest";
+import {
+  catchError,
+  createTestClient,
+  frame,
+  openBody,
+  question,
+  settled,
+  streamResponse,
+} from "./support/gateway.js";
 import { streamText } from "./support/reply-streams.js";
 
 /** A page that was frozen: when it goes on, the timers that are due run first, and what the network brought next. */
@@ -67,4 +75,25 @@ test("A response that came while the page was frozen is read", async () => {
   result.catch(() => {});
   await page.goOnAfter(7_200_000);
   expect((await result).message.content).toBe("Hello");
+});
+
+test("A stream keeps its time limits when the date of the device is set", async () => {
+  vi.useFakeTimers({ toFake: ["Date", "performance", "setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const connection = openBody();
+  const { client } = createTestClient(() => streamResponse(connection.body), { timeout: { chunkMs: 1000 } });
+  const failure = catchError(streamChat(client, question).result());
+  for (const hours of [1, -2, 3]) {
+    connection.send(frame({ content: "Hi" }));
+    await connection.wanted();
+    vi.setSystemTime(Date.now() + hours * 3_600_000);
+    await vi.advanceTimersByTimeAsync(900);
+    expect(connection.cancelled).toBe(false);
+  }
+  await vi.advanceTimersByTimeAsync(100);
+  expect(await failure).toMatchObject({
+    name: "TimeoutError",
+    phase: "chunk",
+    partial: { content: "HiHiHi" },
+  });
 });

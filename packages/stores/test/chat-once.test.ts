@@ -89,7 +89,10 @@ test.each(["a\nb", "", 7, null, "k".repeat(256)])(
     await storage.write("chat/a", new Map([["m-1", { message, parent: null, revision: 1 }]]));
     const chat = createChatStore(client, { id: "a", model: "delta-5.3", storage, instructions: "Be brief" });
     const turn = await chat.retry();
-    expect([turn.outcome, findKey(requests[0])]).toEqual(["complete", expect.stringMatching(/^[\d-]{7,}$/)]);
+    expect([turn.outcome, findKey(requests[0])]).toEqual([
+      "complete",
+      expect.stringMatching(/^[\da-f-]{7,}$/),
+    ]);
   },
 );
 

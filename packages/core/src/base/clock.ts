@@ -35,6 +35,23 @@ export function toIdleClock(clock: Clock): Clock {
   return clock === systemClock ? idleClock : clock;
 }
 
+let date = 0;
+let time = 0;
+
+/**
+ * Reads a clock for each piece of a stream, to the millisecond. Browsers take ten times as long for `performance.now()`
+ * as for the date. The date may jump, so it only shows that time has passed.
+ */
+export function readCoarseTime(clock: Clock): number {
+  if (clock.now !== systemClock.now) return clock.now();
+  const current = Date.now();
+  if (current !== date) {
+    date = current;
+    time = clock.now();
+  }
+  return time;
+}
+
 function createSleep(keepsAlive: boolean): Clock["sleep"] {
   return (ms, signal) =>
     new Promise((resolve, reject) => {

@@ -1,5 +1,6 @@
 import { ConfigurationError, type Issue, isGatewayError } from "../types/errors.js";
 import { findNearest, formatSuggestion } from "./did-you-mean.js";
+import { createLazyModule } from "./lazy-module.js";
 import type { WithOptions } from "./option-names.js";
 
 /*
@@ -29,11 +30,15 @@ export function noteOptions(of: WithOptions, options: unknown, client: Warner): 
   noteUnknownOptions(of, options, client);
 }
 
+/** The names of all options. `import()` of a loaded module takes longer than the check. */
+const optionNames = /* @__PURE__ */ createLazyModule(() => import("./option-names.js"));
+
 /** Warns about unknown and unusable options, for a caller without a client. Does nothing in production. */
 export function noteUnknownOptions(of: WithOptions, options: unknown, client: Warner): void {
   try {
     if (process.env.NODE_ENV !== "production")
-      import("./option-names.js")
+      optionNames
+        .load()
         .then(({ warnOfOptions }) => warnOfOptions(of, options, client.warn))
         .catch(() => {});
   } catch {}

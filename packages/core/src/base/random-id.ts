@@ -1,5 +1,5 @@
 /**
- * Creates an id of 128 random bits. Pages over plain HTTP lack `randomUUID`.
+ * Creates an id of at least 122 random bits. Pages over plain HTTP lack `randomUUID`, and get four numbers.
  *
  * @example
  * ```ts
@@ -7,7 +7,7 @@
  * ```
  */
 export function createRandomId(): string {
-  return createRandomWords().join("-");
+  return globalThis.crypto?.randomUUID?.() ?? createRandomWords().join("-");
 }
 
 /** Creates 128 random bits. Some engines lack `crypto`. An id must be unique, but is not a secret. */

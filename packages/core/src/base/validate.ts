@@ -271,10 +271,7 @@ export function findIssues(request: unknown, rules: Rules): Issue[] {
   return issues;
 }
 
-/**
- * Checks `request` like {@link findIssues}. If it is valid, adds the warnings about unknown fields and the
- * warnings of `addWarnings`.
- */
+/** Checks `request` like {@link findIssues}. If it is valid, adds the warnings of {@link emitWarnings}. */
 export function checkByModel<Request extends { readonly model: string }>(
   request: unknown,
   rules: Rules,
@@ -282,14 +279,27 @@ export function checkByModel<Request extends { readonly model: string }>(
 ): CheckResult {
   const issues = findIssues(request, rules);
   const warnings: Issue[] = [];
-  if (issues.length > 0) return { issues, warnings };
-  const { model } = request as Request;
+  if (issues.length === 0)
+    emitWarnings(request as Request, rules, addWarnings, (issue) => warnings.push(issue));
+  return { issues, warnings };
+}
+
+/**
+ * Emits the warnings about a valid request: those about unknown fields and those of `addWarnings`. Call it in
+ * development only, behind `process.env.NODE_ENV`, so that bundlers drop the code of the warnings.
+ */
+export function emitWarnings<Request extends { readonly model: string }>(
+  request: Request,
+  rules: Rules,
+  addWarnings: (request: Request, warn: Warn) => void,
+  emit: (issue: Issue) => void,
+): void {
+  const { model } = request;
   const prefix = formatPrefix(model, rules);
-  const warn: Warn = (path, name, message) => warnings.push({ path, message, rule: `${prefix}.${name}` });
+  const warn: Warn = (path, name, message) => emit({ path, message, rule: `${prefix}.${name}` });
   for (const { path, name, known } of findUnknownFields(rules.schemas[model] as v.GenericSchema, request))
     warn(path, "unknown-field", `is not a known field of this model${formatSuggestion(name, known)}`);
-  addWarnings(request as Request, warn);
-  return { issues, warnings };
+  addWarnings(request, warn);
 }
 
 function formatPrefix(model: string, { resource, models }: Rules): string {
@@ -351,19 +361,6 @@ export function assertAccepted(request: unknown, rules: Rules, { checks }: Check
   const issues = findIssues(request, rules);
   suggestUnchecked(issues);
   if (issues.length > 0) throw new ValidationError(issues);
-}
-
-/**
- * Emits the warnings about an accepted request, unless `checks` is false. Call it in development only, behind
- * `process.env.NODE_ENV`, so that bundlers drop the code of the warnings.
- */
-export function emitWarnings(
-  request: unknown,
-  check: (request: unknown) => CheckResult,
-  warn: (issue: Issue) => void,
-  { checks }: CheckOptions = {},
-): void {
-  if (checks !== false) for (const issue of check(request).warnings) warn(issue);
 }
 
 /** Adds the advice `checks: false` to the issue of an unknown model, in development. */

@@ -136,14 +136,13 @@ const FINISH_GRACE_MS = 2000;
 /** Streams the response of a source. */
 export function openStream(client: Client, options: RequestOptions, source: ResponseSource): OpenStream {
   const reader = openReader(client, options, source);
-  const { settlement, parser, fold, readNext, readToEnd } = reader;
-  const { abort } = reader.exchange;
+  const { settlement, parser, deltas, abort, readNext, readToEnd } = reader;
   let readBy: "a loop" | "result()" | undefined;
   let hasLeft = false;
   let textStream: ChatStream["textStream"] | undefined;
   const stream: OpenStream = {
     get snapshot() {
-      return fold.message;
+      return deltas.message;
     },
     head: reader.head,
     get timing() {
@@ -195,20 +194,14 @@ function openReader(
   { request, streamId, path = CHAT_PATH, isFollowed }: ResponseSource,
 ) {
   const exchange = openExchange(client, { kind: "chat", path, subject: request, isStream: true }, options);
-  const { signal, callId } = exchange;
-
-  const queue: ChatDelta[] = [];
-  /** Number of deltas that the loop has taken. */
-  let taken = 0;
-  /** Number of deltas in the message. */
-  let folded = 0;
-  const fold = createFold();
+  const { signal, callId, abort } = exchange;
+  const deltas = createDeltaQueue();
   const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
   const warn = (issue: Issue) => client.warn(issue, callId);
   const reader = createResponseReader(addDelta, createCallReader, warn, several);
   const parser = createStreamParser(reader, client.scrub, noteContent, describeBody, specialCases);
 
-  const settlement = createSettlement(client, exchange, (timing) => reader.toResult(fold.message, timing));
+  const settlement = createSettlement(client, exchange, (timing) => reader.toResult(deltas.message, timing));
   const { ended, settle } = settlement;
 
   let hasContent = false;
@@ -216,9 +209,11 @@ function openReader(
   let isAlive = false;
   let isInGrace = false;
   let opened: Response | undefined;
-  let body: ByteReader<Promise<void> | void> | undefined;
+  let body: ByteReader<Step | undefined> | undefined;
   /** The pending read. */
-  let reading: Promise<void> | undefined;
+  let reading: Promise<Step | undefined> | undefined;
+  /** True if the pending read returns the loop's next step, which saves a promise for each read. */
+  let returnsStep = false;
   const source = ((client.resume as OpenResumption | undefined) ?? oneConnection).open({
     client,
     exchange,
@@ -246,7 +241,7 @@ function openReader(
     if (opened || source.id) fail(signal.reason);
   });
 
-  return { settlement, opening, parser, fold, head: reader.head, exchange, readNext, readToEnd, getStreamId };
+  return { settlement, opening, parser, deltas, head: reader.head, abort, readNext, readToEnd, getStreamId };
 
   /**
    * Returns the next delta, at once if it is already read. Rejects with the error that ended the response: a stop at once,
@@ -256,27 +251,25 @@ function openReader(
    */
   function readNext(isFresh = false): Promise<Step> | Step {
     const { failure } = settlement;
-    if (failure && !isGatewayError(failure.error)) return Promise.reject(failure.error);
-    if (taken < queue.length) {
-      if (taken === folded) foldTo(taken + 1);
-      const value = queue[taken++] as ChatDelta;
+    const isStopped = failure && !isGatewayError(failure.error);
+    const value = isStopped ? undefined : deltas.take(failTooLong);
+    if (value) {
       if (value.type === "finish") succeed();
       if (!isFresh) body?.touch();
       return { done: false, value };
     }
-    if (settlement.failure) return Promise.reject(settlement.failure.error);
-    return parser.isWhole ? over : readMore().then(readFresh);
-  }
-
-  function readFresh(): Promise<Step> | Step {
-    return readNext(true);
+    if (failure) return Promise.reject(failure.error);
+    if (parser.isWhole) return over;
+    if (reading || !body || parser.end) return readMore().then(() => readNext(true));
+    returnsStep = true;
+    return readMore() as Promise<Step>;
   }
 
   /** Reads until the response has ended. `keeps`: the deltas stay in memory for a loop. */
   async function readToEnd(keeps: boolean): Promise<void> {
     while (!ended.aborted) {
-      foldTo(queue.length);
-      if (!keeps) taken = folded;
+      deltas.fold(failTooLong);
+      if (!keeps) deltas.drop();
       if (parser.isWhole) succeed();
       else await readMore().catch(fail);
     }
@@ -289,43 +282,40 @@ function openReader(
     return source.id;
   }
 
-  /** Adds the deltas before the position `end` to the message. The loop can still take them. */
-  function foldTo(end: number, onTooLong = failTooLong): void {
-    try {
-      while (folded < end) fold.add(queue[folded++] as ChatDelta);
-    } catch (cause) {
-      onTooLong(cause);
-    }
-  }
-
   /** Fails a text that is longer than the platform allows. `partial` has its beginning. */
   function failTooLong(cause: unknown): void {
     fail(createStreamError("malformed", "the response is too long to be read", getState(), {}, cause));
   }
 
   /** Reads the next bytes, once for all consumers. Ends the response if there are none. */
-  function readMore(): Promise<void> {
-    if (ended.aborted) return Promise.resolve();
+  function readMore(): Promise<Step | undefined> {
     if (parser.end) return Promise.resolve(parser.end.toError?.(getState())).then(fail);
     if (reader.finished && body && !isInGrace) {
       isInGrace = true;
       callAfter(client.clock, FINISH_GRACE_MS, ended, () => body?.cancel());
     }
     // an error of the request ends the response
-    reading ??= (body?.read() ?? opening.catch(() => {}).then(() => (reading = undefined))) as Promise<void>;
+    reading ??= body?.read() ?? opening.catch(() => {}).then(endRead);
     return reading;
   }
 
-  function use(bytes: Uint8Array | undefined): Promise<void> | undefined {
-    if (taken === queue.length && folded === taken) queue.length = taken = folded = 0;
-    reading = parser.push(bytes)?.then(() => (reading = undefined));
-    return reading;
+  function use(bytes: Uint8Array | undefined): Promise<Step | undefined> | Step | undefined {
+    reading = parser.push(bytes)?.then(endRead);
+    return reading ?? endRead();
   }
 
-  function lose(cause: unknown): void {
-    reading = undefined;
+  function lose(cause: unknown): Promise<Step> | Step | undefined {
     if (!signal.aborted && !isGatewayError(cause) && reader.finished) parser.cut();
     else fail(cause);
+    return endRead();
+  }
+
+  /** Ends the pending read. Returns the loop's next step, if the loop began the read. */
+  function endRead(): Promise<Step> | Step | undefined {
+    reading = undefined;
+    if (!returnsStep) return undefined;
+    returnsStep = false;
+    return readNext(true);
   }
 
   function resetsSilence(): boolean {
@@ -340,7 +330,7 @@ function openReader(
 
   function addDelta(delta: ChatDelta): void {
     if (delta.type !== "usage" && delta.type !== "finish") settlement.begin();
-    queue.push(delta);
+    deltas.push(delta);
   }
 
   /** Ends the response with its `finish` delta, so that a consumer need not read again. */
@@ -350,9 +340,9 @@ function openReader(
     if (parser.end?.type === "done") body?.release();
   }
 
-  function fail(cause: unknown): void {
+  function fail(cause: unknown): undefined {
     if (ended.aborted) return;
-    foldTo(queue.length, () => {});
+    deltas.fold(() => {});
     settle({ error: toStreamError(cause) });
     body?.cancel();
     // the proxy continues a stored response until it is stopped there
@@ -370,7 +360,7 @@ function openReader(
   }
 
   function getState(): StreamMetadata {
-    return { partial: fold.message, requestId: opened && readRequestId(opened) };
+    return { partial: deltas.message, requestId: opened && readRequestId(opened) };
   }
 
   /** Limits the time from sending to the first content. The limit also runs while the app does not read the stream. */
@@ -383,8 +373,47 @@ function openReader(
   /** Handles an exceeded limit. The connection may have broken unnoticed, so a stored response is requested again. */
   function expire(reason: unknown): void {
     if (body && reader.finished) body.cancel();
-    else if (!source.drop(reason)) exchange.abort(reason);
+    else if (!source.drop(reason)) abort(reason);
     else if (!hasContent) limitSilence();
+  }
+}
+
+/** The deltas that a loop has not taken yet, and the message. Each delta is added to the message once, in order. */
+function createDeltaQueue() {
+  const fold = createFold();
+  const queue: ChatDelta[] = [];
+  /** Number of deltas that the loop has taken. */
+  let taken = 0;
+  /** Number of deltas in the message. */
+  let folded = 0;
+  return {
+    get message() {
+      return fold.message;
+    },
+    push(delta: ChatDelta): void {
+      if (taken === queue.length && folded === taken) queue.length = taken = folded = 0;
+      queue.push(delta);
+    },
+    /** Takes the next delta, which is then part of the message. `onTooLong` runs if the message gets too long. */
+    take(onTooLong: (cause: unknown) => void): ChatDelta | undefined {
+      if (taken === queue.length) return undefined;
+      if (taken === folded) foldTo(taken + 1, onTooLong);
+      return queue[taken++];
+    },
+    /** Adds all deltas to the message. The loop can still take them. */
+    fold: (onTooLong: (cause: unknown) => void) => foldTo(queue.length, onTooLong),
+    /** Drops the deltas of the message that the loop has not taken. */
+    drop(): void {
+      taken = folded;
+    },
+  };
+
+  function foldTo(end: number, onTooLong: (cause: unknown) => void): void {
+    try {
+      while (folded < end) fold.add(queue[folded++] as ChatDelta);
+    } catch (cause) {
+      onTooLong(cause);
+    }
   }
 }
 

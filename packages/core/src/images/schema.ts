@@ -138,7 +138,8 @@ export function assertImageRequest(
 ): void {
   assertAccepted(request, rules, options);
   try {
-    if (process.env.NODE_ENV !== "production") emitWarnings(request, checkImageRequest, client.warn, options);
+    if (process.env.NODE_ENV !== "production" && options?.checks !== false)
+      emitWarnings(request as ImageRequest, rules, addWarnings, client.warn);
   } catch {}
 }
 

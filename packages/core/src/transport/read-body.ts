@@ -1,4 +1,4 @@
-import { callAfter } from "../base/clock.js";
+import { callAfter, readCoarseTime } from "../base/clock.js";
 import { ConnectionError, ResponseError, TimeoutError } from "../types/errors.js";
 import { excerpt } from "./error-response.js";
 import type { Connection, Exchange } from "./send.js";
@@ -76,13 +76,12 @@ export function readBody<Out>(
   let isCancelled = false;
   let isWatched = chunkMs === Number.POSITIVE_INFINITY;
 
-  signal.addEventListener("abort", () => cancel(signal.reason), { signal: closed.signal });
-  if (signal.aborted) cancel(signal.reason);
-  if (!isWatched) void watchSilence();
+  signal.addEventListener("abort", cancelAborted);
+  if (signal.aborted) cancelAborted();
   return { read, touch, restart, cancel, release };
 
   function read(): Promise<Out> {
-    if (resetsSilence()) silentSince = clock.now();
+    if (resetsSilence()) silentSince = readCoarseTime(clock);
     if (!isWatched) void watchSilence();
     isWaiting = true;
     return reader.read().then(handleChunk, handleFailure);
@@ -92,13 +91,12 @@ export function readBody<Out>(
     isWaiting = false;
     // cancelling ends a pending read like the end of the body, but the body has not ended
     if (isCancelled) return lose(signal.reason);
-    if (done) closed.abort(null);
+    if (done) close();
     // bytes of another realm are not instances of `Uint8Array`
     if (!(done || (ArrayBuffer.isView(value) && "find" in value))) return lose(createUnreadableError());
-    const out = use(done ? undefined : (value as Uint8Array));
-    idleSince = clock.now();
+    idleSince = readCoarseTime(clock);
     wasTouched = false;
-    return out;
+    return use(done ? undefined : (value as Uint8Array));
   }
 
   /** Runs for each delta, so it does not read the clock: an idle caller may be detected one limit later. */
@@ -107,18 +105,28 @@ export function readBody<Out>(
   }
 
   function restart(): void {
-    if (silentSince !== undefined) silentSince = clock.now();
+    if (silentSince !== undefined) silentSince = readCoarseTime(clock);
     if (!isWatched) void watchSilence();
   }
 
   function handleFailure(error: unknown): Out | Promise<Out> {
-    closed.abort(null);
+    close();
     return lose(signal.aborted ? signal.reason : error);
+  }
+
+  function cancelAborted(): void {
+    cancel(signal.reason);
+  }
+
+  /** Stops the timers and the listener. */
+  function close(): void {
+    signal.removeEventListener("abort", cancelAborted);
+    closed.abort(null);
   }
 
   function cancel(reason?: unknown): void {
     isCancelled = signal.aborted;
-    closed.abort(null);
+    close();
     reader.cancel(reason).catch(() => {});
   }
 
@@ -135,10 +143,10 @@ export function readBody<Out>(
     for (;;) {
       await clock.sleep(pause, closed.signal).catch(() => {});
       if (closed.signal.aborted) return;
-      if (wasTouched) idleSince = clock.now();
+      if (wasTouched) idleSince = readCoarseTime(clock);
       wasTouched = false;
       const since = isWaiting ? silentSince : idleSince;
-      const silentMs = since === undefined ? 0 : clock.now() - since;
+      const silentMs = since === undefined ? 0 : readCoarseTime(clock) - since;
       if (silentMs >= chunkMs) {
         const limit = `${chunkMs} ms (timeout.chunkMs)`;
         const text = isWaiting

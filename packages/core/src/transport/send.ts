@@ -238,11 +238,14 @@ function readSettings(subject: unknown, isStream: boolean | undefined): CallSett
   const request = isRecord(subject) ? subject : {};
   const format = isRecord(request["response_format"]) ? request["response_format"]["type"] : undefined;
   const parameters = isRecord(request["parameters"]) ? request["parameters"] : {};
-  const given = SETTINGS.split(" ").map((name) => [name, request[name] ?? parameters[name]]);
-  const known = [...given, ["response_format", format], ["stream", isStream]].filter(
-    ([, value]) => value != null,
-  );
-  return known.length > 0 ? Object.fromEntries(known) : undefined;
+  const settings: Record<string, unknown> = {};
+  const add = (name: string, value: unknown) => {
+    if (value != null) settings[name] = value;
+  };
+  for (const name of SETTINGS.split(" ")) add(name, request[name] ?? parameters[name]);
+  add("response_format", format);
+  add("stream", isStream);
+  return Object.keys(settings).length > 0 ? settings : undefined;
 }
 
 /**
@@ -353,7 +356,7 @@ export async function send(
     const body = made instanceof Promise ? await rejectOnAbort(made, signal) : made;
     const isForm = body instanceof FormData;
     const headers = await rejectOnAbort(client.headers(pickIdentity(exchange)), signal);
-    for (const [name, value] of readHeaders(extraHeaders)) headers.set(name, value);
+    if (extraHeaders) for (const [name, value] of readHeaders(extraHeaders)) headers.set(name, value);
     // a query by POST creates nothing
     const isChat = method === "post" && exchange.kind === "chat";
     if ((isChat || repeats) && client.idempotencyKeys && !headers.has(KEY_HEADER))
@@ -392,14 +395,12 @@ export async function send(
     throw toKnownError(error, exchange);
   }
 
-  async function attemptOnce(given: FetchArguments): Promise<Response> {
+  function attemptOnce(given: FetchArguments): Promise<Response> {
     state.delivery = "unknown";
-    try {
-      return await fetchOnce(given);
-    } catch (error) {
+    return fetchOnce(given).catch((error) => {
       state.delivery = findDelivery(error);
       throw error;
-    }
+    });
   }
 
   async function fetchOnce(given: FetchArguments): Promise<Response> {

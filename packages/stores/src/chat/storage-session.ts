@@ -204,7 +204,7 @@ export function createStorageSession(context: ThreadContext): StorageSession {
 }
 
 /** Matches the ids that `createRandomId` creates. An id of the app may not be unique. */
-const RANDOM_ID = /^\d+(-\d+){3}$/;
+const RANDOM_ID = /^(?:\d+(?:-\d+){3}|[\da-f]{8}(?:-[\da-f]{4,12}){4})$/;
 
 /** Creates the keys of a chat's requests. A message needs a unique id for a derived key. */
 function createRequestKeys(context: ThreadContext): Pick<StorageSession, "deriveKey" | "forgetKey"> {

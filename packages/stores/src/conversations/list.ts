@@ -234,10 +234,7 @@ function noteQuestions(
   }
 }
 
-/** Creates a short id of 128 random bits, in letters and digits. */
+/** Creates a random id of letters and digits. */
 function createId(): string {
-  return createRandomId()
-    .split("-")
-    .map((word) => Number(word).toString(36))
-    .join("");
+  return createRandomId().replaceAll("-", "");
 }

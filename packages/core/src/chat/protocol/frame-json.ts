@@ -34,6 +34,8 @@ const MARK = "\u2063mark\u2063";
 const SPECIAL = /["\\\u0000-\u001f]/;
 /** Length up to which engines copy a substring. A longer substring keeps the whole read in memory. */
 const SHORT = 12;
+/** Number of frames before the first template, which costs as much as it saves in 20 frames. Short responses need none. */
+const FIRST_FRAMES = 20;
 /** Number of templates in a row without a use after which the parser creates no more: the frames have another format. */
 const MAX_UNUSED = 10;
 
@@ -53,6 +55,7 @@ export interface FrameParser {
 export function createFrameParser(parse: (json: string) => unknown): FrameParser {
   let template: Template | undefined;
   let unused = 0;
+  let parsedFrames = 0;
   const frames = {
     isAlike: false,
     parse(json: string): unknown {
@@ -80,7 +83,8 @@ export function createFrameParser(parse: (json: string) => unknown): FrameParser
   /** Parses a frame, and creates a template from it if its JSON has the text once. */
   function learn(json: string): unknown {
     const parsed = parse(json);
-    const found = unused < MAX_UNUSED && locateText(parsed);
+    parsedFrames += 1;
+    const found = parsedFrames > FIRST_FRAMES && unused < MAX_UNUSED && locateText(parsed);
     if (!found) return parsed;
     unused += 1;
     const [before, after, ...others] = json.split(JSON.stringify(found.node[found.key]));

@@ -231,9 +231,10 @@ export function createResponseReader(
 /** Reads the usage of a chunk; undefined if a count is not a number. */
 function readUsage(value: unknown): ChatUsage | undefined {
   const counts = record(value);
-  const isInvalid = tokenCounts.some((name) => counts?.[name] != null && typeof counts[name] !== "number");
+  if (!counts) return undefined;
+  const isInvalid = tokenCounts.some((name) => counts[name] != null && typeof counts[name] !== "number");
   isOdd ||= isInvalid;
-  return isInvalid ? undefined : (counts as unknown as ChatUsage | undefined);
+  return isInvalid ? undefined : (counts as unknown as ChatUsage);
 }
 
 type Warn = (issue: Issue) => void;

@@ -282,7 +282,8 @@ export function assertChatRequest(
 ): void {
   assertAccepted(request, rules, options);
   try {
-    if (process.env.NODE_ENV !== "production") emitWarnings(request, checkChatRequest, client.warn, options);
+    if (process.env.NODE_ENV !== "production" && options.checks !== false)
+      emitWarnings(request as ChatRequest, rules, addWarnings, client.warn);
   } catch {}
 }
 

@@ -107,11 +107,7 @@ export function createStreamParser(
     end: undefined as StreamEnd | undefined,
     isWhole: false,
     push(bytes: Uint8Array | undefined) {
-      order.attempt(() => {
-        if (bytes) read(bytes);
-        else if (isText) order.run(() => getSpecial().endBody());
-        else endEvents();
-      });
+      order.attempt(() => (bytes ? read(bytes) : end()));
       return order.loading;
     },
     cut: () => (special ? special.cut() : endCut()),
@@ -159,7 +155,8 @@ export function createStreamParser(
     else readChunk(parseJSON(data) as WireObject);
   }
 
-  function endEvents(): void {
+  function end(): void {
+    if (isText) return order.run(() => getSpecial().endBody());
     isLastLine = true;
     const last = events.end();
     // an event without its blank line counts if it is complete, as `[DONE]` often is
