@@ -158,7 +158,7 @@ describe("imageTool", () => {
       "paint",
       ["prompt"],
     ]);
-    expect(() => imageTool(client, { model: "x" as "gamma-image-5-0-260128" })).toThrow(/no image model/);
+    expect(() => imageTool(client, { model: "x" as "gamma-image-5-0-260128" })).toThrow(/not an image model/);
   });
 
   test("waits for the user's approval if it needs one, and bills nothing before", async () => {

@@ -1,11 +1,6 @@
 /**
  * Table of the image models (spec, POST /v1/images/generations): the sizes that each model accepts. The spec does not
  * show the default size and the bounds of `max_images`.
- *
- * @example
- * ```ts
- * const { sizes } = imageModels["gamma-image-5-0-260128"];
- * ```
  */
 export const imageModels = {
   /** Images of up to 4K (spec, POST /v1/images/generations). */
@@ -121,11 +116,6 @@ interface BetaVideo extends BetaValues {}
 /**
  * Table of the video models (spec, POST /v1/video/generations): the values and bounds that each model accepts. `beta`
  * models write `1080P`, `gamma` models `1080p`.
- *
- * @example
- * ```ts
- * const { duration } = videoModels["beta3.0-video"];
- * ```
  */
 export const videoModels = {
   /** Videos from a prompt, frames or references (spec, Family `beta`). */

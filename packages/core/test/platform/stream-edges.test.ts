@@ -133,7 +133,7 @@ describe("an unreadable part", () => {
       );
       expect(seen).toEqual([{ type: "text-delta", text: "Hello" }]);
       expect(error).toMatchObject({ reason: "malformed", partial: { content: "Hello" } });
-      expect((error as Error).message).toContain("no JSON object");
+      expect((error as Error).message).toContain("not a JSON object");
     },
   );
 

@@ -1,11 +1,4 @@
-/**
- * Returns the value of a promise, or undefined if it takes longer than `ms` milliseconds.
- *
- * @example
- * ```ts
- * const response = await waitAtMost(500, fetch("https://flags.example.com"));
- * ```
- */
+/** Returns the value of a promise, or undefined if it takes longer than `ms` milliseconds. */
 export async function waitAtMost<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<undefined>((resolve) => {
@@ -17,11 +10,6 @@ export async function waitAtMost<T>(ms: number, promise: Promise<T>): Promise<T 
 /**
  * Runs `work` with a signal that aborts after `ms` milliseconds. The timer ends with the work. A timer of
  * `AbortSignal.timeout` does not.
- *
- * @example
- * ```ts
- * const response = await limitTime(5000, (signal) => fetch("https://app.example.com/hook", { signal }));
- * ```
  */
 export async function limitTime<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
