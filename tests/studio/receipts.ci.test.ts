@@ -34,7 +34,7 @@ describe.skipIf(!hasChromium)("the receipts in Chromium (skipped where there is 
       .poll(rows)
       .toEqual([expect.stringMatching(/Image[\s\S]*May be charged[\s\S]*No end recorded/)]);
     // the room says it, too
-    await studio.page.getByText("Not finished here").waitFor();
+    await studio.page.getByText("It did not finish").waitFor();
   });
 
   test("The CSV has a row for each request that the gateway saw", async () => {
