@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 const proxy = (): GatewayProxy => ({}) as GatewayProxy;
 
 test.each([
-  ["an option that does not exist", { limit: 1 }, "sync: limit: is no option"],
+  ["an option that does not exist", { limit: 1 }, "sync: limit: is not an option"],
   ["a quota of nothing", { quota: { records: 0 } }, "sync: quota.records: give"],
   ["a quota of something else", { quota: { rows: 5 } }, "sync: quota.rows: give"],
   ["turns without the proxy", { turns: {} }, "sync: turns.proxy: give"],
