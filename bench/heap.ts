@@ -11,12 +11,12 @@ await subjects[name]?.({ baseURL: baseURL.replace(/[^/]*$/, "short"), fetch }, (
 
 const before = heldMB();
 let pieces = 0;
-let most = 0;
+let peak = 0;
 await subjects[name]?.({ baseURL, fetch }, () => {
   pieces += 1;
-  if (pieces % 2000 === 0) most = Math.max(most, heldMB());
+  if (pieces % 2000 === 0) peak = Math.max(peak, heldMB());
 });
-console.log(JSON.stringify({ before, most: most - before }));
+console.log(JSON.stringify({ before, peak: peak - before }));
 
 function heldMB(): number {
   globalThis.gc?.();

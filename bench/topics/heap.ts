@@ -18,8 +18,8 @@ export async function measure(): Promise<Report> {
     ["100,000", "100,000-frames"],
   ] as const)
     for (const name of names) {
-      const { most } = await measureHeap(name, `${address}/${kind}`);
-      put(columns, `MB while ${frames} frames are read`, name, short(most));
+      const { peak } = await measureHeap(name, `${address}/${kind}`);
+      put(columns, `MB while ${frames} frames are read`, name, short(peak));
     }
   child.disconnect();
   return {
@@ -27,7 +27,7 @@ export async function measure(): Promise<Report> {
   };
 }
 
-async function measureHeap(name: string, address: string): Promise<{ most: number }> {
+async function measureHeap(name: string, address: string): Promise<{ peak: number }> {
   const program = fileURLToPath(new URL("../heap.ts", import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, ["--expose-gc", program, name, address]);
   return JSON.parse(stdout);

@@ -4,7 +4,7 @@ import { listMembers, type Member } from "./members.ts";
 import { checker } from "./program.ts";
 import { codeBlock, docCell, escapeHTML, type Find, readFirstSentence, writeDoc } from "./text.ts";
 
-/** Facts about all other pages that a page needs. */
+/** Details of all other pages that a page needs. */
 interface Whole {
   /** Anchors of the page's names. */
   readonly anchors: ReadonlyMap<string, string>;

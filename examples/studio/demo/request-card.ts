@@ -1,22 +1,22 @@
 import type { ChatRequest, ChatRequestMessage } from "@sluice/core";
 import { demoPrompts } from "./prompts.ts";
 
-const MOST_TEXT = 240;
-const MOST_MESSAGES = 4;
+const MAX_TEXT = 240;
+const MAX_MESSAGES = 4;
 const DATA_URI = /^(data:[^;,]*;base64,).{24,}$/s;
 
 /** Describes a request for which no response is scripted: what the gateway read, and prompts that have a response. */
-export function requestCard(request: ChatRequest): string {
+export function formatRequestCard(request: ChatRequest): string {
   return [
     "This is the **offline emulator**. It has no model behind it. Here is the request that you sent, as the gateway read it:",
     formatFields(request),
-    `\`\`\`json\n${JSON.stringify(shortened(request), null, 2)}\n\`\`\``,
-    `These prompts have a written reply:\n\n${suggestions(request).join("\n")}`,
+    `\`\`\`json\n${JSON.stringify(shortenRequest(request), null, 2)}\n\`\`\``,
+    `These prompts have a written reply:\n\n${listSuggestions(request).join("\n")}`,
   ].join("\n\n");
 }
 
 /** Says the same in JSON, for a request that wants it. */
-export function jsonCard({ model, messages }: ChatRequest): string {
+export function formatJSONCard({ model, messages }: ChatRequest): string {
   const question = messages.findLast(({ role }) => role === "user");
   return JSON.stringify(
     {
@@ -61,7 +61,7 @@ export function listDocuments(message: string): readonly Document[] {
 }
 
 /** Writes a table of files: name, part, length, and the ends of the text. */
-export function documentTable(documents: readonly Document[]): string {
+export function formatDocumentTable(documents: readonly Document[]): string {
   const rows = documents.map(({ name, part, text }) => {
     const [start, end] = [text.slice(0, SHOWN), text.slice(-SHOWN)].map((words) => inline(words));
     const count = text.length.toLocaleString("en");
@@ -87,7 +87,9 @@ function formatFields({ model, messages, ...fields }: ChatRequest): string {
   const { tools = [], ...options } = "tools" in fields ? fields : { ...fields, tools: [] };
   const images = messages.flatMap(listImages).length;
   const names = tools.map((tool) => `\`${tool.function.name}\``);
-  const set = Object.entries(options).map(([name, value]) => `\`${name}: ${inCell(JSON.stringify(value))}\``);
+  const set = Object.entries(options).map(
+    ([name, value]) => `\`${name}: ${formatCell(JSON.stringify(value))}\``,
+  );
   const rows = [
     ["Model", `\`${model}\``],
     ["Messages", formatRoles(messages)],
@@ -106,15 +108,15 @@ function formatRoles(messages: readonly ChatRequestMessage[]): string {
   return `${messages.length} (${roles.map((role) => `${count(role)} ${role}`).join(", ")})`;
 }
 
-function inCell(json: string): string {
+function formatCell(json: string): string {
   return json.replace(/[`|]/g, "").slice(0, 60);
 }
 
 /** The request with its last messages, and with long texts and Base64 cut. */
-function shortened({ messages, ...fields }: ChatRequest): unknown {
-  const left = messages.length - MOST_MESSAGES;
+function shortenRequest({ messages, ...fields }: ChatRequest): unknown {
+  const left = messages.length - MAX_MESSAGES;
   const note = left > 0 ? [`… ${left} earlier messages`] : [];
-  return cutTexts({ ...fields, messages: [...note, ...messages.slice(-MOST_MESSAGES)] });
+  return cutTexts({ ...fields, messages: [...note, ...messages.slice(-MAX_MESSAGES)] });
 }
 
 function cutTexts(value: unknown): unknown {
@@ -128,14 +130,12 @@ function cutText(text: string): string {
   const [, start] = DATA_URI.exec(text) ?? [];
   if (start !== undefined) return `${text.slice(0, start.length + 16)}… (${text.length} characters)`;
   // whole code points, so that the JSON stays readable
-  const signs = [...text.slice(0, 2 * MOST_TEXT)];
-  return text.length > MOST_TEXT
-    ? `${signs.slice(0, MOST_TEXT).join("")}… (${text.length} characters)`
-    : text;
+  const signs = [...text.slice(0, 2 * MAX_TEXT)];
+  return text.length > MAX_TEXT ? `${signs.slice(0, MAX_TEXT).join("")}… (${text.length} characters)` : text;
 }
 
 /** Three prompts of the chat, other ones each turn. */
-function suggestions({ messages }: ChatRequest): string[] {
+function listSuggestions({ messages }: ChatRequest): string[] {
   const offered = demoPrompts.filter(
     ({ room, tool, needsImage, after }) => room === "chat" && !tool && !needsImage && !after,
   );

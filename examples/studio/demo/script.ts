@@ -2,7 +2,14 @@ import type { ChatRequest } from "@sluice/core";
 import { probeMedia } from "@sluice/media";
 import { describeRange, findDice } from "./dice.ts";
 import { type DemoReply, normalize, readReplies } from "./replies.ts";
-import { documentTable, jsonCard, listDocuments, listImages, readText, requestCard } from "./request-card.ts";
+import {
+  formatDocumentTable,
+  formatJSONCard,
+  formatRequestCard,
+  listDocuments,
+  listImages,
+  readText,
+} from "./request-card.ts";
 
 /** Reply of the script, as the emulator's option `chat` takes it. */
 export interface Reply {
@@ -28,7 +35,7 @@ export function createDemoScript(): (request: ChatRequest) => Promise<Reply | un
 
   async function reply(request: ChatRequest): Promise<Reply | undefined> {
     if (hasSchema(request)) return undefined;
-    if (wantsJSON(request)) return { reasoning: CARD_REASONING, content: jsonCard(request) };
+    if (wantsJSON(request)) return { reasoning: CARD_REASONING, content: formatJSONCard(request) };
     const rest = await findRest(request);
     if (rest) return rest;
     const result = findResult(request);
@@ -39,19 +46,21 @@ export function createDemoScript(): (request: ChatRequest) => Promise<Reply | un
     const images = question ? listImages(question) : [];
     const documents = listDocuments(text);
     if (documents.length > 0 && images.length === 0)
-      return filled(inSituation("document"), { documents: documentTable(documents) });
+      return createReply(inSituation("document"), { documents: formatDocumentTable(documents) });
     const found = images.length > 0 ? inSituation("image") : find(normalize(text), request);
     if (found?.situation === "image")
       return images.length > 0
-        ? filled(found, { images: await createImageTable(images) })
-        : filled(inSituation("no-image"));
+        ? createReply(found, { images: await createImageTable(images) })
+        : createReply(inSituation("no-image"));
     if (found?.call)
-      return offers(request, found.call.name) ? calling(found, text) : filled(inSituation("tools-off"));
+      return offers(request, found.call.name)
+        ? createToolCall(found, text)
+        : createReply(inSituation("tools-off"));
     // a tool of another page: the emulator calls it
     if (!found && /\b(?:use|call|run)\b/i.test(text) && request.messages.length > 0 && hasTools(request))
       return undefined;
-    if (!found) return card(request);
-    return isBrief ? { ...filled(found), content: found.brief } : filled(found);
+    if (!found) return createCard(request);
+    return isBrief ? { ...createReply(found), content: found.brief } : createReply(found);
   }
 
   function find(prompt: string, { messages }: ChatRequest): DemoReply | undefined {
@@ -94,13 +103,13 @@ export function createDemoScript(): (request: ChatRequest) => Promise<Reply | un
   function respondToResult({ name, input, value }: ToolResult, request: ChatRequest): Reply {
     const ending = "error" in value ? " denied" : value["name"] === "none" ? " none" : "";
     const found = replies.find(({ toolName }) => toolName === name + ending);
-    if (found) return filled(found, { ...value, ...describeRange(value["rolls"], input["sides"]) });
+    if (found) return createReply(found, { ...value, ...describeRange(value["rolls"], input["sides"]) });
     if (ending === " denied")
       return {
         reasoning: "The tool did not run. I say so.",
         content: `\`${name}\` did not run: ${value["error"]}. Shall I try something else?`,
       };
-    return card(request);
+    return createCard(request);
   }
 }
 
@@ -108,18 +117,18 @@ function isContinue(message: ChatRequest["messages"][number]): boolean {
   return message.role === "user" && CONTINUE.test(normalize(readText(message)));
 }
 
-function card(request: ChatRequest): Reply {
-  return { reasoning: CARD_REASONING, content: requestCard(request) };
+function createCard(request: ChatRequest): Reply {
+  return { reasoning: CARD_REASONING, content: formatRequestCard(request) };
 }
 
-function calling({ reasoning, call }: DemoReply, text: string): Reply {
+function createToolCall({ reasoning, call }: DemoReply, text: string): Reply {
   return {
     reasoning,
     toolCalls: call ? [{ name: call.name, arguments: fill(call.arguments, parseArguments(text)) }] : [],
   };
 }
 
-function filled(reply: DemoReply | undefined, values: Values = {}): Reply {
+function createReply(reply: DemoReply | undefined, values: Values = {}): Reply {
   return { reasoning: reply?.reasoning ?? "", content: fill(reply?.content ?? "", values) };
 }
 

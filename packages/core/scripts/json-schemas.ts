@@ -51,13 +51,13 @@ interface Action {
     readonly pattern?: RegExp;
     /** Values that the text is none of. */
     readonly not?: JSONSchema;
-    /** The least length, of a text or a list. */
-    readonly least?: number;
+    /** The smallest length of a text or a list. */
+    readonly minLength?: number;
     readonly items?: {
       readonly field: string;
       readonly values: readonly string[];
-      readonly least: number;
-      readonly most: number;
+      readonly min: number;
+      readonly max: number;
     };
   };
 }
@@ -112,21 +112,21 @@ function createObject(entries: Readonly<Record<string, Schema>>, types: Types, d
 function createKeywords(actions: readonly Action[], type: string): JSONSchema {
   const pipe = actions.flatMap((action) => action.pipe ?? action);
   const counts = pipe.flatMap(({ keywords }) => keywords?.items ?? []).map(createCount);
-  const plain = pipe.map(({ keywords: { items: _, least, auto, pattern, ...rest } = {} }) => {
+  const plain = pipe.map(({ keywords: { items: _, minLength, auto, pattern, ...rest } = {} }) => {
     const integer = auto === undefined ? rest : { anyOf: [{ const: auto }, rest] };
     return {
       ...integer,
-      ...(least && { [type === "array" ? "minItems" : "minLength"]: least }),
+      ...(minLength && { [type === "array" ? "minItems" : "minLength"]: minLength }),
       ...(pattern && { pattern: pattern.source }),
     };
   });
   return Object.assign({}, ...plain, counts.length > 1 ? { allOf: counts } : counts[0]);
 }
 
-function createCount({ field, values, least, most }: NonNullable<NonNullable<Action["keywords"]>["items"]>) {
+function createCount({ field, values, min, max }: NonNullable<NonNullable<Action["keywords"]>["items"]>) {
   const value = values.length > 1 ? { enum: values } : { const: values[0] };
   const contains = { type: "object", properties: { [field]: value }, required: [field] };
-  return { type: "array", contains, minContains: least, maxContains: most };
+  return { type: "array", contains, minContains: min, maxContains: max };
 }
 
 /** Joins the forms of a lazy schema or a variant. */

@@ -44,10 +44,10 @@ export interface AttachmentDropProps {
   readonly onDrop: (event: DragEvent) => void;
 }
 
-type AttachmentVerbs = Pick<AttachmentStore, "add" | "remove" | "clear" | "dismiss">;
+type AttachmentMethods = Pick<AttachmentStore, "add" | "remove" | "clear" | "dismiss">;
 
 /** Result of `useAttachments`: the attachments, and methods and props that keep their identity. */
-export interface UseAttachmentsResult extends AttachmentState, AttachmentVerbs {
+export interface UseAttachmentsResult extends AttachmentState, AttachmentMethods {
   /** The prepared images, for `images` of `send`. */
   readonly images: readonly Blob[];
   /** True while a file is checked or downscaled. Do not `send` yet. */
@@ -117,8 +117,8 @@ export function useAttachments(
   const [, changed] = useReducer((count: number) => count + 1, 0);
   useEffect(() => store.hold(), [store]);
   const [isDragging, setDragging] = useState(false);
-  const verbs = useMemo(() => createVerbs(store, changed), [store]);
-  const handlers = useMemo(() => createHandlers(verbs.add, setDragging), [verbs]);
+  const methods = useMemo(() => createMethods(store, changed), [store]);
+  const handlers = useMemo(() => createHandlers(methods.add, setDragging), [methods]);
   const supportsImages = canSee(model);
   return {
     attachments,
@@ -129,7 +129,7 @@ export function useAttachments(
     switchTo: attachments.length > 0 && !supportsImages ? seeing : none,
     isDragging,
     ...handlers,
-    ...verbs,
+    ...methods,
   };
 }
 
@@ -146,7 +146,10 @@ function canSee(model: string): boolean {
   return chatModels[model as ChatModel]?.seesImages ?? true;
 }
 
-function createVerbs({ add, remove, clear, dismiss }: AttachmentStore, changed: () => void): AttachmentVerbs {
+function createMethods(
+  { add, remove, clear, dismiss }: AttachmentStore,
+  changed: () => void,
+): AttachmentMethods {
   return {
     add(files) {
       add(files);
@@ -167,7 +170,7 @@ function createVerbs({ add, remove, clear, dismiss }: AttachmentStore, changed: 
   };
 }
 
-function createHandlers(add: AttachmentVerbs["add"], setDragging: (isDragging: boolean) => void) {
+function createHandlers(add: AttachmentMethods["add"], setDragging: (isDragging: boolean) => void) {
   const inputProps: AttachmentInputProps = {
     type: "file",
     accept: acceptedTypes.join(","),

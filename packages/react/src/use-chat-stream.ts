@@ -53,8 +53,8 @@ export function useChatStream<Output = unknown, const Model extends string = Cha
     given,
   );
   const state = useStorePart({ subscribe: store.subscribe, view: () => getChatView(store) }, selectAll);
-  const { getSnapshot, subscribe, close, withOptions, ...verbs } = store;
-  return { ...state, ...verbs };
+  const { getSnapshot, subscribe, close, withOptions, ...methods } = store;
+  return { ...state, ...methods };
 }
 
 function selectAll<State>(state: State): State {

@@ -79,7 +79,7 @@ export function useConversations(options: UseConversationsOptions = {}): UseConv
   }, [store, activeId]);
   const all = isHydrated ? state.conversations : none;
   const conversations = useMemo(() => all.slice(0, pages * pageSize), [all, pages, pageSize]);
-  const { getSnapshot, subscribe, show, ...verbs } = store;
+  const { getSnapshot, subscribe, show, ...methods } = store;
   return {
     conversations,
     removed: isHydrated ? state.removed : none,
@@ -88,7 +88,7 @@ export function useConversations(options: UseConversationsOptions = {}): UseConv
     total: all.length,
     hasMore: conversations.length < all.length,
     showMore: useMemo(() => () => setPages((count) => count + 1), []),
-    ...verbs,
+    ...methods,
   };
 }
 

@@ -51,8 +51,8 @@ export function useImages<Model extends ImageModel | (string & {})>(
     options?.id,
     options,
   );
-  const { getSnapshot, subscribe, withOptions, ...verbs } = store;
+  const { getSnapshot, subscribe, withOptions, ...methods } = store;
   // during hydration, shows the server's state, even if another part of the page has already started a request
   const state = useSyncExternalStore(subscribe, getSnapshot, () => getImageView(store).first.state);
-  return { ...state, ...verbs };
+  return { ...state, ...methods };
 }

@@ -29,9 +29,9 @@ export function useTask<Options, Task extends TaskStore>(
     Object.assign(attached, { to: store, id });
     if (id !== undefined) store.attach(id);
   }, [attached, store, id]);
-  const { getSnapshot, subscribe, attach: _, ...verbs } = store;
+  const { getSnapshot, subscribe, attach: _, ...methods } = store;
   const state = useSyncExternalStore(enabled ? subscribe : subscribeNever, getSnapshot, getSnapshot);
-  return { ...state, ...verbs } as Shown<Task>;
+  return { ...state, ...methods } as Shown<Task>;
 }
 
 const subscribeNever = () => () => {};

@@ -53,7 +53,7 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
     send,
     findPasser,
     settleJSON,
-    tellResponse,
+    reportResponse,
   };
 
   function connect(proxy: object): void {
@@ -172,7 +172,7 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
   }
 
   /** Notes the outcome of a response of JSON. Shows the plugins one about a task, an asset or images. */
-  async function tellResponse(
+  async function reportResponse(
     { admitted, report }: Exchange<Env>,
     json: unknown,
     marked: MarkedId | undefined,
@@ -182,8 +182,8 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
     // the id that the client gets: the gateway may have given one
     const headers = { ...admitted.headers, "x-request-id": report.known.requestId };
     const shown = marked ? { ...admitted, ...marked, headers } : admitted;
-    const told = plugins.map(async (plugin) => plugin.responded?.(shown, json));
-    for (const result of await Promise.allSettled(told))
+    const results = plugins.map(async (plugin) => plugin.responded?.(shown, json));
+    for (const result of await Promise.allSettled(results))
       if (result.status === "rejected") logFailure("plugins: responded", result.reason, admitted);
   }
 }

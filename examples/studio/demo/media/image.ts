@@ -8,7 +8,7 @@ type Bitmap = Extract<Awaited<ReturnType<NonNullable<Media["image"]>>>, { fill: 
 export type ImageInput = Parameters<NonNullable<Media["image"]>>[0];
 
 /** Largest number of pixels that are painted for an image. A larger image is painted smaller, and stretched. */
-const MOST_PIXELS = 150_000;
+const MAX_PIXELS = 150_000;
 const MAX_CACHED = 8;
 /** Every other byte of a word. */
 const EVEN = 0x00ff00ff;
@@ -17,7 +17,7 @@ const cached = new Map<string, Painting>();
 
 /** Paints an image, or returns one of the last eight again. */
 function getPainting({ width, height, prompt, base, seed, index, colors = [] }: ImageInput): Painting {
-  const scale = Math.min(1, Math.sqrt(MOST_PIXELS / (width * height)));
+  const scale = Math.min(1, Math.sqrt(MAX_PIXELS / (width * height)));
   const size = {
     width: Math.max(1, Math.round(width * scale)),
     height: Math.max(1, Math.round(height * scale)),
@@ -89,11 +89,11 @@ function createRow(width: number) {
 }
 
 /** Finds for each of `count` pixels the pixel of the painting before it, and the share of the next one, in 256ths. */
-function listPositions(count: number, step: number, most: number) {
+function listPositions(count: number, step: number, length: number) {
   const first = new Int32Array(count);
   const share = new Int32Array(count);
   for (let at = 0; at < count; at++) {
-    const position = Math.min(most - 1, Math.max(0, (at + 0.5) * step - 0.5));
+    const position = Math.min(length - 1, Math.max(0, (at + 0.5) * step - 0.5));
     first[at] = Math.floor(position);
     share[at] = Math.round((position - Math.floor(position)) * 256);
   }

@@ -9,14 +9,14 @@ import { useListFocus } from "@/components/sluice/use-list-focus";
 import { conversationWords } from "@/components/sluice/words";
 import { cn } from "@/lib/utils";
 
-interface ConversationListProps extends ConversationVerbs {
+interface ConversationListProps extends ConversationHandlers {
   /** Conversations of `useConversations`, newest first. */
   readonly conversations: readonly Conversation[];
   /** Id of the open conversation. */
   readonly activeId?: string | undefined;
 }
 
-interface ConversationVerbs {
+interface ConversationHandlers {
   /** Address of a conversation. @default `onOpen` alone opens it */
   readonly createHref?: (id: string) => string;
   readonly onOpen?: (id: string) => void;
@@ -27,7 +27,7 @@ interface ConversationVerbs {
 }
 
 /** Conversations by the day of their last message, pinned conversations first, each with its state. */
-export function ConversationList({ conversations, activeId, ...verbs }: ConversationListProps) {
+export function ConversationList({ conversations, activeId, ...handlers }: ConversationListProps) {
   const focus = useListFocus<HTMLDivElement>();
   const today = new Date().setHours(0, 0, 0, 0);
   return (
@@ -42,7 +42,7 @@ export function ConversationList({ conversations, activeId, ...verbs }: Conversa
               </h2>
               <ul>
                 {list.map((one) => (
-                  <Row key={one.id} {...verbs} conversation={one} isOpen={one.id === activeId} />
+                  <Row key={one.id} {...handlers} conversation={one} isOpen={one.id === activeId} />
                 ))}
               </ul>
             </div>
@@ -64,7 +64,7 @@ function findDay({ isPinned, updatedAt }: Conversation, today: number): Day {
   return updatedAt >= today - 7 * DAY_MS ? "lastDays" : "older";
 }
 
-interface RowProps extends ConversationVerbs {
+interface RowProps extends ConversationHandlers {
   readonly conversation: Conversation;
   readonly isOpen: boolean;
 }

@@ -71,7 +71,7 @@ export function FieldControl({ field, value, problem, onChange }: FieldControlPr
   }
 }
 
-function parseTexts(text: string, most: number): readonly string[] | undefined {
+function parseTexts(text: string, maxItems: number): readonly string[] | undefined {
   if (text.trim() === "") return undefined;
-  return text.split(/,\s?/).slice(0, most);
+  return text.split(/,\s?/).slice(0, maxItems);
 }

@@ -49,7 +49,7 @@ type LinkEvent = { readonly url: string } & (
 );
 
 /** Number of times that a file is loaded again by a timer alone. */
-const MOST_RETRIES = 6;
+const MAX_RETRIES = 6;
 const FIRST_DELAY_MS = 2000;
 /** Statuses that say that a file is not there, or that its link has ended. */
 const GONE = new Set([403, 404, 410]);
@@ -133,7 +133,7 @@ function useHealing(
     };
   }, [mayHeal, restart]);
   useEffect(() => {
-    if (phase !== "unloadable" || failures > MOST_RETRIES) return;
+    if (phase !== "unloadable" || failures > MAX_RETRIES) return;
     const timer = setTimeout(() => send({ url, type: "repeated" }), FIRST_DELAY_MS * 2 ** (failures - 1));
     return () => clearTimeout(timer);
   }, [phase, failures, url, send]);

@@ -39,7 +39,7 @@ export function useDraft<Value>(key: string, initial: Value, options: UseDraftOp
   const [first] = useState(() => ({ value: initial, isRestoring: true }));
   // React reads stores only after a paint, but the next event handler needs the text typed before
   const [, changed] = useReducer((count: number) => count + 1, 0);
-  const { subscribe, getState, ...verbs } = useMemo(() => {
+  const { subscribe, getState, ...methods } = useMemo(() => {
     const draft = () => openDraft(client, storage, key, first);
     function setDraft(change: Value | ((draft: Value) => Value)): void {
       const { state, set } = draft();
@@ -55,7 +55,7 @@ export function useDraft<Value>(key: string, initial: Value, options: UseDraftOp
     };
   }, [client, storage, key, first]);
   const { value: draft, isRestoring } = useSyncExternalStore(subscribe, getState, () => first);
-  return { draft, isRestoring, ...verbs };
+  return { draft, isRestoring, ...methods };
 }
 
 /** Its writes are done when they return, also in a page that is being left. */

@@ -92,6 +92,6 @@ function listTypes(model: VideoModel, role: MediaRole): string {
 
 function findMax(model: VideoModel, role: MediaRole): { readonly max?: number } {
   const row = models[model];
-  if (row.family === "beta") return { max: row.most[role] };
+  if (row.family === "beta") return { max: row.maxItems[role] };
   return frames.includes(role) ? { max: 1 } : {};
 }

@@ -97,8 +97,8 @@ function getRemote({ storage, chatId }: RunnerTurn): Remote {
   );
 }
 
-function post(remote: Remote, verb: string, body: object, signal: AbortSignal): Promise<TurnState> {
-  return remote.post(`turns/${verb}`, body, parseState, signal);
+function post(remote: Remote, action: string, body: object, signal: AbortSignal): Promise<TurnState> {
+  return remote.post(`turns/${action}`, body, parseState, signal);
 }
 
 /**

@@ -19,8 +19,8 @@ export function createResumption(client: Client, options: ChatTransportOptions, 
   const resumptions = new Map<string, number>();
   return resume;
 
-  async function resume(asked: Reconnect): Promise<ReadableStream<UIMessageChunk> | null> {
-    const { chatId, abortSignal } = asked;
+  async function resume(request: Reconnect): Promise<ReadableStream<UIMessageChunk> | null> {
+    const { chatId, abortSignal } = request;
     const turn = (resumptions.get(chatId) ?? 0) + 1;
     resumptions.set(chatId, turn);
     const known = await memory.read(chatId);
@@ -29,13 +29,13 @@ export function createResumption(client: Client, options: ChatTransportOptions, 
     const progress = { ...known, streamId: known.streamId };
     // a later resumption, as in React's strict mode, takes over the message
     const stopUnlessReplaced = () => {
-      if (resumptions.get(chatId) === turn) stop(asked, progress);
+      if (resumptions.get(chatId) === turn) stop(request, progress);
     };
     if (abortSignal?.aborted) {
       stopUnlessReplaced();
       return null;
     }
-    const { stream, chunks, opened } = subscribe(asked, progress);
+    const { stream, chunks, opened } = subscribe(request, progress);
     abortSignal?.addEventListener("abort", () => {
       stream.abort();
       queueMicrotask(stopUnlessReplaced);

@@ -39,11 +39,11 @@ function normalizeName(name: string): string {
 /** Computes the Levenshtein distance, row by row. */
 function countEdits(from: string, to: string): number {
   let row = [...Array(to.length + 1).keys()];
-  for (const [index, letter] of [...from].entries()) {
+  for (const [index, character] of [...from].entries()) {
     const above = row;
     let left = index + 1;
     row = above.map((straight, column) => {
-      const diagonal = (above[column - 1] ?? Infinity) - Number(to[column - 1] === letter);
+      const diagonal = (above[column - 1] ?? Infinity) - Number(to[column - 1] === character);
       if (column > 0) left = Math.min(left, straight, diagonal) + 1;
       return left;
     });

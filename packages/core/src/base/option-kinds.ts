@@ -7,7 +7,7 @@ type Kind = readonly [holds: (value: unknown) => boolean, remedy: string];
 
 const isFunction = (value: unknown) => typeof value === "function";
 const isObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
-const hasVerbs = (value: unknown, ...names: readonly string[]) =>
+const hasMethods = (value: unknown, ...names: readonly string[]) =>
   isObject(value) && names.every((name) => isFunction((value as Record<string, unknown>)[name]));
 const isWait = (value: unknown) => typeof value === "number" && value >= 0;
 
@@ -58,14 +58,14 @@ const kinds: Readonly<Record<string, Kind>> = {
     (value) => typeof value === "object" || isFunction(value),
     "give a schema of valibot, zod or another library",
   ],
-  uploads: [(value) => hasVerbs(value, "upload"), "give uploads() of @sluice/media"],
-  resume: [(value) => hasVerbs(value, "open"), "give streamResumption()"],
+  uploads: [(value) => hasMethods(value, "upload"), "give uploads() of @sluice/media"],
+  resume: [(value) => hasMethods(value, "open"), "give streamResumption()"],
   storage: [
-    (value) => hasVerbs(value, "read", "write", "subscribe"),
+    (value) => hasMethods(value, "read", "write", "subscribe"),
     "give indexedDBStorage(), webStorage(() => localStorage), memoryStorage(), or an object with read, write and subscribe",
   ],
   tools: [
-    (value) => Array.isArray(value) && value.every((tool) => hasVerbs(tool, "definition")),
+    (value) => Array.isArray(value) && value.every((tool) => hasMethods(tool, "definition")),
     "give a list of tools made by defineTool()",
   ],
 };

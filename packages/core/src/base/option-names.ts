@@ -43,12 +43,12 @@ const nested: Readonly<Record<string, string>> = {
 const paths: Readonly<Record<string, string>> = { "a request": "options", "a message": "send" };
 
 /** The paths that were reported to each `warn`. */
-const told = new WeakMap<object, Set<string>>();
+const reported = new WeakMap<object, Set<string>>();
 
 /** Warns about each unknown or unusable option, once for each path. */
 export function warnOfOptions(of: WithOptions, options: unknown, warn: (issue: Issue) => void): void {
-  const paths = told.get(warn) ?? new Set();
-  told.set(warn, paths);
+  const paths = reported.get(warn) ?? new Set();
+  reported.set(warn, paths);
   for (const issue of findOptionIssues(of, typeof options === "function" ? options() : options)) {
     if (paths.has(issue.path)) continue;
     paths.add(issue.path);

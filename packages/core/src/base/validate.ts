@@ -24,23 +24,23 @@ export function rule<Input>(
   return { ...v.check(holds, message), type: `${NAMED}/${name}/${field}` as "check" };
 }
 
-/** Creates a rule about the number of items whose field `field` has one of `values`: from `least` to `most`. */
+/** Creates a rule about the number of items whose field `field` has one of `values`: from `min` to `max`. */
 /* @__NO_SIDE_EFFECTS__ */
 export function itemCount<Items extends readonly object[]>(
   name: string,
   field: string,
   values: readonly string[],
-  [least, most]: readonly [least: number, most: number],
+  [min, max]: readonly [min: number, max: number],
   message: string,
 ): v.CheckAction<Items, string> {
   const hasValue = (item: object) => values.includes((item as Record<string, string>)[field] ?? "");
   return withKeywords(
-    { items: { field, values, least, most } },
+    { items: { field, values, min, max } },
     rule<Items>(
       name,
       (items) => {
         const { length } = items.filter(hasValue);
-        return length >= least && length <= most;
+        return length >= min && length <= max;
       },
       message,
     ),
@@ -144,7 +144,7 @@ export function wholeNumber(minimum?: number, maximum?: number): v.GenericSchema
 /* @__NO_SIDE_EFFECTS__ */
 export function notEmpty<Input extends { readonly length: number }>() {
   const check = v.check<Input, string>(({ length }) => length > 0, "must not be empty");
-  note(check, () => ({ keywords: { least: 1 } }));
+  note(check, () => ({ keywords: { minLength: 1 } }));
   return check;
 }
 

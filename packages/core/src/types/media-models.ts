@@ -78,7 +78,7 @@ const betaVideo = {
     link: "link",
   },
   /** Largest number of items of a type. */
-  most: {
+  maxItems: {
     /** Largest number of first frames. */
     first_frame: 1,
     /** Largest number of last frames. */

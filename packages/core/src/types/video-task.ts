@@ -18,7 +18,7 @@ export interface VideoTaskHandle {
 }
 
 /** The fields of every snapshot of a task. Times are Unix milliseconds, and absent while unknown. */
-interface VideoTaskFacts {
+interface VideoTaskFields {
   /** Id of the task. */
   readonly id: string;
   /** Model of the video; absent if unknown. */
@@ -41,7 +41,7 @@ interface VideoTaskFacts {
 }
 
 /** A pending task. */
-export interface PendingVideoTask extends VideoTaskFacts {
+export interface PendingVideoTask extends VideoTaskFields {
   /**
    * `queued`: the gateway has not started. `running`: it generates the video. `unknown`: a status that is not in the
    * spec. `result-pending`: the gateway reports success but no URL yet.
@@ -50,7 +50,7 @@ export interface PendingVideoTask extends VideoTaskFacts {
 }
 
 /** A task with its video. */
-export interface SucceededVideoTask extends VideoTaskFacts {
+export interface SucceededVideoTask extends VideoTaskFields {
   /** `succeeded`: the video is available. */
   readonly state: "succeeded";
   /** Temporary address of the video. Fetch it without the gateway's headers and store a copy. */
@@ -75,7 +75,7 @@ export interface SucceededVideoTask extends VideoTaskFacts {
 }
 
 /** A task that failed, expired or was cancelled at the gateway. */
-export interface FailedVideoTask extends VideoTaskFacts {
+export interface FailedVideoTask extends VideoTaskFields {
   /** `failed`: the task ended without a video. */
   readonly state: "failed";
   /** Reason of the failure, if the gateway reports one. */

@@ -105,9 +105,9 @@ function secretProblem(): string | undefined {
 /** Checks the app that a deploy would replace: a new secret would end all sessions and invitations. */
 async function replacedProblem(): Promise<string | undefined> {
   if (process.env["NEW_SESSION_SECRET"] === "yes") return undefined;
-  const { status } = await ask("GET", "/api/health");
+  const { status } = await request("GET", "/api/health");
   if (status !== 200) return undefined;
-  const user = await askChat(await sign("session", "check-deploy", 60, SESSION_SECRET));
+  const user = await requestChat(await sign("session", "check-deploy", 60, SESSION_SECRET));
   return user.status === 401
     ? `The app at ${APP_URL} has another SESSION_SECRET than ${FILE}. ${KEEP_SECRET}`
     : undefined;
@@ -134,7 +134,7 @@ function priceProblem(): string | undefined {
 }
 
 async function healthProblem(): Promise<string | undefined> {
-  const { status, code } = await ask("GET", "/api/health");
+  const { status, code } = await request("GET", "/api/health");
   if (status === 200) return undefined;
   if (status === 0) return `${APP_URL} can't be reached. Deploy the app first. (${code})`;
   if (status === 404) return `${APP_URL}/api/health is not there. Is APP_URL the address of this app?`;
@@ -143,7 +143,7 @@ async function healthProblem(): Promise<string | undefined> {
 }
 
 async function strangersProblem(): Promise<string | undefined> {
-  const [session, chat] = [await ask("POST", "/api/session"), await askChat()];
+  const [session, chat] = [await request("POST", "/api/session"), await requestChat()];
   if (session.status === 0) return UNREACHED;
   if (session.status === 401 && chat.status === 401) return undefined;
   if (session.status === 200) return "Everybody gets a session. Run the app with NODE_ENV=production.";
@@ -152,13 +152,13 @@ async function strangersProblem(): Promise<string | undefined> {
 
 async function developmentProblem(): Promise<string | undefined> {
   const forged = own["SESSION_SECRET"] ?? "the secret of a development server";
-  const { status } = await askChat(await sign("session", "ada", 60, forged));
+  const { status } = await requestChat(await sign("session", "ada", 60, forged));
   if (status === 0) return UNREACHED;
   return status === 401 ? undefined : `A token of development gets ${status}, not 401.`;
 }
 
 async function usersProblem(): Promise<string | undefined> {
-  const { status, code } = await askChat(await sign("session", "check-deploy", 60, SESSION_SECRET));
+  const { status, code } = await requestChat(await sign("session", "check-deploy", 60, SESSION_SECRET));
   // the server knows the user, but refuses the model
   if (code === "model_not_allowed") return undefined;
   if (status === 0) return UNREACHED;
@@ -166,11 +166,15 @@ async function usersProblem(): Promise<string | undefined> {
   return `A signed-in user gets ${status} ${code}. The server's log says why.`;
 }
 
-function askChat(token?: string) {
-  return ask("POST", "/api/v1/chat/completions", token);
+function requestChat(token?: string) {
+  return request("POST", "/api/v1/chat/completions", token);
 }
 
-async function ask(method: string, path: string, token?: string): Promise<{ status: number; code: string }> {
+async function request(
+  method: string,
+  path: string,
+  token?: string,
+): Promise<{ status: number; code: string }> {
   const headers = {
     origin: APP_URL,
     "content-type": "application/json",

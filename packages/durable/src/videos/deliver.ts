@@ -117,12 +117,22 @@ function reportAttempt<Env>(
 ): void {
   const { id, userId, gatewayId: taskId, model, requestId, endedAt } = ended;
   const { attempts, nextAt } = end ?? {};
-  const facts = { type: "job", job, id, userId, taskId, model, requestId, attempts, upstreamStatus } as const;
+  const details = {
+    type: "job",
+    job,
+    id,
+    userId,
+    taskId,
+    model,
+    requestId,
+    attempts,
+    upstreamStatus,
+  } as const;
   const durationMs = Date.now() - endedAt;
-  if (failure === undefined) report({ ...facts, outcome: "complete", durationMs }, env);
-  else if (!end) report({ ...facts, outcome: "dropped", code: "user_erased", durationMs }, env);
-  else if (nextAt !== undefined) report({ ...facts, outcome: "retrying", nextAt }, env);
-  else report({ ...facts, outcome: upstreamStatus === 410 ? "refused" : "error", durationMs }, env);
+  if (failure === undefined) report({ ...details, outcome: "complete", durationMs }, env);
+  else if (!end) report({ ...details, outcome: "dropped", code: "user_erased", durationMs }, env);
+  else if (nextAt !== undefined) report({ ...details, outcome: "retrying", nextAt }, env);
+  else report({ ...details, outcome: upstreamStatus === 410 ? "refused" : "error", durationMs }, env);
 }
 
 /** Lists a delivery that is given up, unless its user was erased. Reports the dead letters that it replaces. */
@@ -142,7 +152,7 @@ async function storeDeadLetter<Env>(
     await host.run(DEAD_LETTERS_KEY, removeDeadLetter, { id, failedAt });
   for (const { id, handler, userId, taskId, model, requestId, attempts } of dropped) {
     const job = handler.startsWith("webhook") ? "webhook" : "watch";
-    const facts = { id, userId, taskId, model, requestId, attempts };
-    report({ type: "job", job, ...facts, outcome: "dropped", code: "dead_letters_full" }, env as Env);
+    const details = { id, userId, taskId, model, requestId, attempts };
+    report({ type: "job", job, ...details, outcome: "dropped", code: "dead_letters_full" }, env as Env);
   }
 }

@@ -161,9 +161,9 @@ export function createServe<Env>({ server, rules, handlers, events }: WatchParts
         .run(await createUserKey(user.id), startWatch, input);
     const drop = (code: string, error: unknown) => {
       const { setup, report } = server();
-      const facts = { taskId: id, userId: user.id, model, requestId };
+      const details = { taskId: id, userId: user.id, model, requestId };
       setup.report(`videoWatch: the watch of task ${id} (request ${requestId}) did not start`, error, env);
-      report({ type: "job", job: "watch", id, outcome: "dropped", code, ...facts }, env, admitted.context);
+      report({ type: "job", job: "watch", id, outcome: "dropped", code, ...details }, env, admitted.context);
     };
     try {
       // retry once, because a connection may break

@@ -81,17 +81,17 @@ export function sample(schema: unknown, hints: Hints): unknown {
   function* listArrays(plain: Schema, { name, depth }: Location): Generator<unknown[]> {
     const tuple = toList(plain.prefixItems ?? (Array.isArray(plain.items) ? plain.items : []));
     const rest = Array.isArray(plain.items) ? plain.additionalItems : plain.items;
-    const least = toNumber(plain.minItems, 0);
+    const minItems = toNumber(plain.minItems, 0);
     const createItem = (index: number) => {
       const part = index < tuple.length ? tuple[index] : rest;
       const both = index === 0 && plain.contains !== undefined ? { allOf: [part, plain.contains] } : part;
       return createValue(both, { name, depth: depth + 1, index });
     };
     const wanted =
-      depth < MODEST_DEPTH || plain.contains !== undefined ? Math.max(least, tuple.length, 1) : least;
+      depth < MODEST_DEPTH || plain.contains !== undefined ? Math.max(minItems, tuple.length, 1) : minItems;
     const build = (length: number) => Array.from({ length }, (_, index) => createItem(index));
     yield build(Math.min(wanted, toNumber(plain.maxItems, wanted), MAX_VALUES));
-    yield build(Math.min(least, MAX_VALUES));
+    yield build(Math.min(minItems, MAX_VALUES));
   }
 
   function* listObjects(plain: Schema, { depth }: Location): Generator<Schema> {
@@ -153,8 +153,8 @@ function* listStrings(plain: Schema, { name, index }: Location): Generator<strin
   if (typeof format === "string" && Object.hasOwn(formats, format)) yield formats[format]?.(index) ?? "";
   const words = `${name ? `example ${name.replaceAll("_", " ")}` : "example"}${nth}`;
   yield words;
-  const least = Math.min(toNumber(minLength, 0), 1_000_000);
-  const long = `${nth.trim()}${words}`.padEnd(least, " and more").trimEnd().padEnd(least, ".");
+  const minimum = Math.min(toNumber(minLength, 0), 1_000_000);
+  const long = `${nth.trim()}${words}`.padEnd(minimum, " and more").trimEnd().padEnd(minimum, ".");
   yield [...long].slice(0, toNumber(maxLength, Infinity)).join("");
 }
 

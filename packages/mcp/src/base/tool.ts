@@ -84,8 +84,8 @@ export function createRequestSchema(model: string): ObjectSchema {
 }
 
 /** Creates the name of a model's tool. Hosts accept only letters, digits, `_` and `-`. */
-export function createToolName(verb: string, model: string): string {
-  return `${verb}_${model.replace(/[^\w-]/g, "_")}`;
+export function createToolName(action: string, model: string): string {
+  return `${action}_${model.replace(/[^\w-]/g, "_")}`;
 }
 
 export function createText(value: string): Content {

@@ -47,8 +47,8 @@ export async function run(options: CommandOptions): Promise<number> {
     scrub = client.scrub;
     address = client.baseURL;
     const task = { ...options, out, err, args, client: trackRequests(client) };
-    const verbs = { chat: runChat, image: runImage, video: runVideo, mcp: runMcp };
-    return await verbs[args.command as keyof typeof verbs](task);
+    const commands = { chat: runChat, image: runImage, video: runVideo, mcp: runMcp };
+    return await commands[args.command as keyof typeof commands](task);
   } catch (error) {
     const code = chooseCode(error, isSent, signal);
     const message = scrub(describeError(error, address, options.args));

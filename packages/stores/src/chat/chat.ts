@@ -70,8 +70,8 @@ export interface Chat {
   readonly own: ReadOptions;
   /** Runs the turns elsewhere; undefined if this page runs them. */
   runner?: RunnerTurns | undefined;
-  /** The store of the first caller, which {@link getOpenChats} lists. */
-  verbs?: ChatStore;
+  /** The methods of the first caller, which {@link getOpenChats} lists. */
+  methods?: ChatStore;
   /** The turn in flight. */
   turn?: RunningTurn | undefined;
   /** Error of the last turn; undefined while one is in flight. */
@@ -239,20 +239,20 @@ export function getOpenChats(client: Client): OpenChats {
 }
 
 /** Adds a chat to the open chats, and returns its storage for use. */
-export function openStorage({ client, id, verbs, storage }: Chat): StorageSession {
+export function openStorage({ client, id, methods, storage }: Chat): StorageSession {
   const { byId, notify } = getOpenChats(client);
-  if (id !== undefined && verbs && byId.get(id) !== verbs) {
-    byId.set(id, verbs);
+  if (id !== undefined && methods && byId.get(id) !== methods) {
+    byId.set(id, methods);
     notify();
   }
   return storage;
 }
 
 /** Closes the storage of a chat, and removes it from the open chats. */
-export function closeStorage({ client, id = "", verbs, storage }: Chat): void {
+export function closeStorage({ client, id = "", methods, storage }: Chat): void {
   storage.close();
   const { byId, notify } = getOpenChats(client);
-  if (byId.get(id) !== verbs) return;
+  if (byId.get(id) !== methods) return;
   byId.delete(id);
   notify();
 }

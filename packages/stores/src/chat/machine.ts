@@ -18,7 +18,7 @@ export type TurnState =
   | { readonly name: "ended"; readonly by: "limit"; readonly step: number; readonly id: string }
   | { readonly name: "ended"; readonly by: "failure"; readonly error: unknown };
 
-/** Events of a turn. Each event carries the facts about the thread that the decision needs. */
+/** Events of a turn. Each event carries what the decision needs to know about the thread. */
 export type TurnEvent =
   /** The thread has the question. `hasOpenCalls` describes `below`; `stored` is a stored response to read first. */
   | {

@@ -45,7 +45,7 @@ export function createChatStore<Output = unknown, const Model extends string = C
 ): ChatStore<Output> {
   noteOptions("createChatStore or useChatStream", options, client);
   const own = createOptionsReader(options as ChatStoreOptions | (() => ChatStoreOptions));
-  return createVerbs(createChat(client, own), own) as ChatStore<Output>;
+  return createMethods(createChat(client, own), own) as ChatStore<Output>;
 }
 
 function createChat(client: Client, own: ReadOptions): Chat {
@@ -109,7 +109,7 @@ function createChat(client: Client, own: ReadOptions): Chat {
 }
 
 /** Creates the methods of a chat, for a caller with its own options. */
-function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
+function createMethods(chat: Chat, read: ReadOptions): ChatStore {
   const { client, thread, storage, store } = chat;
   const decide = (toolCallId: string, choice: CallChoice) =>
     openStorage(chat).whenReady(() => {
@@ -119,7 +119,7 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
         .load()
         .then((code) => code.decideCall(chat, read, toolCallId, choice), createUnsentTurn);
     });
-  const verbs: ChatStore = {
+  const methods: ChatStore = {
     getSnapshot: store.getSnapshot,
     subscribe(listener) {
       void openStorage(chat).whenRestored(() => {});
@@ -161,10 +161,10 @@ function createVerbs(chat: Chat, read: ReadOptions): ChatStore {
       leave(chat);
       closeStorage(chat);
     },
-    withOptions: (options) => createVerbs(chat, createOptionsReader(options)),
+    withOptions: (options) => createMethods(chat, createOptionsReader(options)),
   };
-  chat.verbs ??= verbs;
-  return verbs;
+  chat.methods ??= methods;
+  return methods;
 }
 
 /** Shows the changes of other tabs. */

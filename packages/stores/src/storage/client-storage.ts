@@ -1,7 +1,7 @@
 import type { RecordStorage } from "@sluice/core";
 import { type Reporter, reportStorageFailure } from "../base/platform-limits.js";
 import { addUserPrefix, type Scoped } from "../base/user-prefix.js";
-import { FORGOTTEN, forgetHere, getStorageUse, NOTICE } from "./forget.js";
+import { FORGOTTEN, forgetHere, getStorageUse, SIGN_OUT } from "./forget.js";
 
 /**
  * Returns the storage of a client: a storage whose collection names contain the client's user. All stores use their
@@ -27,19 +27,19 @@ function createClientStorage(client: Scoped & Reporter, storage: RecordStorage):
   const { collections, pending } = known;
   const report = (error: unknown) => reportStorageFailure(client, error);
   let watchers = 0;
-  let stopNotices: (() => void) | undefined;
+  let unwatchSignOut: (() => void) | undefined;
   return {
     read: (collection) => storage.read(createName(collection)),
     write: createWrite(storage),
     subscribe(collection, listener) {
       try {
         const stop = watch(collection, listener, report);
-        if (watchers === 0) stopNotices = watch(FORGOTTEN, handleNotice);
+        if (watchers === 0) unwatchSignOut = watch(FORGOTTEN, handleSignOut);
         watchers += 1;
         return () => {
           stop();
           watchers -= 1;
-          if (watchers === 0) stopNotices?.();
+          if (watchers === 0) unwatchSignOut?.();
         };
       } catch (error) {
         report(error);
@@ -83,9 +83,9 @@ function createClientStorage(client: Scoped & Reporter, storage: RecordStorage):
   }
 
   /** Handles the sign-out of another tab, so that this tab does not write data of the user again. */
-  function handleNotice(records: ReadonlyMap<string, unknown>): void {
-    const from = records.get(NOTICE);
-    // the sign-out has ended and removed its notice, or this tab has sent it
+  function handleSignOut(records: ReadonlyMap<string, unknown>): void {
+    const from = records.get(SIGN_OUT);
+    // the sign-out has ended and removed its record, or this tab has sent it
     if (from !== undefined && from !== known.sender) void forgetHere(client, [storage]);
   }
 }

@@ -3,10 +3,10 @@ import { systemClock } from "@sluice/core/extend";
 import { addUserPrefix, formatUserPrefix, type Scoped } from "../base/user-prefix.js";
 import { waitForStorage } from "./wait.js";
 
-/** Collection of the notice that a tab signs out a user. The notice is not stored for long. */
+/** Collection in which a tab tells other tabs that it signs out a user. Its record is not stored for long. */
 export const FORGOTTEN = "forgotten";
-/** Key of the notice. The record contains the sender. */
-export const NOTICE = "notice";
+/** Key of that record. The record contains the sender. */
+export const SIGN_OUT = "sign-out";
 
 /** Prefixes of all collection names, for a client without a user. */
 const COLLECTIONS = [
@@ -35,7 +35,7 @@ interface StorageUse {
   /** Writes that have not ended. */
   readonly pending: Set<Promise<unknown>>;
   isForgetting: boolean;
-  /** Sender of this client's notices, once it has sent one. A storage may report them to this tab, too. */
+  /** Sender of this client's sign-outs, once it has sent one. A storage may report them to this tab, too. */
   sender?: string;
 }
 

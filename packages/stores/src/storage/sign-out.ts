@@ -2,7 +2,7 @@ import { type Client, ConfigurationError, type RecordStorage } from "@sluice/cor
 import { assertClient, systemClock, toError } from "@sluice/core/extend";
 import { isRefusal } from "../base/platform-limits.js";
 import { addUserPrefix, type Scoped } from "../base/user-prefix.js";
-import { FORGOTTEN, forgetHere, getStorageUse, NOTICE } from "./forget.js";
+import { FORGOTTEN, forgetHere, getStorageUse, SIGN_OUT } from "./forget.js";
 import { openIndexedDBStorage } from "./indexed-db.js";
 import { waitForStorage } from "./wait.js";
 import { openWebStorage } from "./web.js";
@@ -59,16 +59,16 @@ export async function signOut(client: Client, { storages = [] }: SignOutOptions 
   return { unsent, errors };
 }
 
-/** Sends the notice to other tabs. A storage without `broadcast` stores it until the removal. */
+/** Tells other tabs about the sign-out. A storage without `broadcast` stores the record until the removal. */
 async function notifyOtherTabs(client: Scoped, storage: RecordStorage): Promise<void> {
   const name = addUserPrefix(client, FORGOTTEN);
   const known = getStorageUse(client);
-  // lets this tab recognize its own notice
+  // lets this tab recognize its own sign-out
   known.sender ??= `${Math.random()}`;
-  const notice = new Map([[NOTICE, known.sender]]);
+  const changes = new Map([[SIGN_OUT, known.sender]]);
   try {
-    if (storage.broadcast) storage.broadcast(name, notice);
-    else await waitForStorage(systemClock, () => storage.write(name, notice));
+    if (storage.broadcast) storage.broadcast(name, changes);
+    else await waitForStorage(systemClock, () => storage.write(name, changes));
   } catch {
     // the removal fails as well, and reports its error
   }

@@ -89,7 +89,7 @@ export interface RateLimited extends Pick<AdmittedRequest, "user" | "route" | "r
  * log has the cause.
  */
 export interface RateLimit<Env = unknown> extends Checked<Env> {
-  (asked: RateLimited, env: Env): TooMany | undefined | Promise<TooMany | undefined>;
+  (limited: RateLimited, env: Env): TooMany | undefined | Promise<TooMany | undefined>;
 }
 
 /** The result of a limiter that has nothing left. */

@@ -54,11 +54,11 @@ export interface AdminOperation<Env = unknown> {
   /**
    * Runs the operation.
    *
-   * @param asked the body of the request, unchecked: `{ user: "…" }` for an operation on one user
+   * @param body the body of the request, unchecked: `{ user: "…" }` for an operation on one user
    * @returns JSON
    * @throws {TypeError} for a wrong field; its message is the operator's response, with 400. Any other error is 503
    */
-  run(env: Env, asked: Readonly<Record<string, unknown>>): Promise<unknown>;
+  run(env: Env, body: Readonly<Record<string, unknown>>): Promise<unknown>;
 }
 
 /** Access of an operator to the data of a plugin. */

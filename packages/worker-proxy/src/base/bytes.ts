@@ -49,18 +49,18 @@ export const READ_BYTES = 64 * 1024;
 /** The first read: most bodies are smaller, and room costs, too. */
 const FIRST_BYTES = 4096;
 
-/** Reads a stream in pieces as large as the platform has them, up to `most` bytes, for which it holds room. */
-export function openPieces(body: ReadableStream<Uint8Array>, most = READ_BYTES) {
+/** Reads a stream in pieces as large as the platform has them, up to `maxBytes`, for which it holds room. */
+export function openPieces(body: ReadableStream<Uint8Array>, maxBytes = READ_BYTES) {
   const reader = getReader(body);
-  let room = new Uint8Array(Math.min(most, FIRST_BYTES));
+  let room = new Uint8Array(Math.min(maxBytes, FIRST_BYTES));
   return {
     /** Returns the next bytes, which are valid until the next call; undefined at the end. */
     async next(): Promise<Uint8Array | undefined> {
       const { done, value } = await reader.read(room);
       if (done || !value) return undefined;
       const { byteLength, buffer } = value;
-      const isLarger = byteLength === buffer.byteLength && byteLength < Math.min(most, READ_BYTES);
-      room = isLarger ? new Uint8Array(Math.min(most, READ_BYTES)) : new Uint8Array(buffer);
+      const isLarger = byteLength === buffer.byteLength && byteLength < Math.min(maxBytes, READ_BYTES);
+      room = isLarger ? new Uint8Array(Math.min(maxBytes, READ_BYTES)) : new Uint8Array(buffer);
       return value;
     },
     cancel(): void {

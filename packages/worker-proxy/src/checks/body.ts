@@ -47,13 +47,13 @@ export async function readBody(
 const decode = (bytes: ArrayBuffer) => new TextDecoder("utf-8", STRICT).decode(bytes);
 const STRICT = { fatal: true, ignoreBOM: true };
 
-async function readAll({ next }: ReturnType<typeof openPieces>, most: number): Promise<string> {
+async function readAll({ next }: ReturnType<typeof openPieces>, maxBytes: number): Promise<string> {
   const utf8 = new TextDecoder("utf-8", STRICT);
   let size = 0;
   let text = "";
   for (let piece = await next(); piece; piece = await next()) {
     size += piece.byteLength;
-    if (size > most) throw new Refusal("body_too_large", { what: most });
+    if (size > maxBytes) throw new Refusal("body_too_large", { what: maxBytes });
     text += utf8.decode(piece, { stream: true });
   }
   return text + utf8.decode();

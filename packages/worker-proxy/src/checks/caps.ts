@@ -46,20 +46,21 @@ export function applyCaps(body: object, fields: Shape, caps: Caps): void {
 /** Checks the value of a field against its cap, and returns it; for a request without the field, the value to set. */
 function checkCap(cap: Caps[string], value: unknown, path: string, isListed: boolean): unknown {
   if (typeof cap !== "number") {
-    const asked = value ?? cap[0];
-    if (!cap.includes(asked as string)) throw refuseCap(path, `one of ${cap.join(", ")}`);
-    return asked;
+    const requested = value ?? cap[0];
+    if (!cap.includes(requested as string)) throw refuseCap(path, `one of ${cap.join(", ")}`);
+    return requested;
   }
   const silent = unsaid[path];
-  const asked = value ?? (silent && Math.min(silent, cap));
-  if (asked === undefined) return undefined;
+  const requested = value ?? (silent && Math.min(silent, cap));
+  if (requested === undefined) return undefined;
   // elsewhere a gateway could take a list of one number for the number
-  const isList = Array.isArray(asked) && (isListed || asked.every((entry) => typeof entry !== "number"));
+  const isList =
+    Array.isArray(requested) && (isListed || requested.every((entry) => typeof entry !== "number"));
   // one entry may come without its list
-  const size = isList ? asked.length : isListed ? 1 : asked;
+  const size = isList ? requested.length : isListed ? 1 : requested;
   if (!Number.isInteger(size) || (size as number) < (isList ? 0 : 1) || (size as number) > cap)
     throw refuseCap(path, isList ? `at most ${cap} long` : `a whole number from 1 to ${cap}`);
-  return asked;
+  return requested;
 }
 
 function refuseCap(param: string, what: string): Refusal {

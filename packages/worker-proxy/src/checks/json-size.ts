@@ -6,20 +6,20 @@ export interface JSONSize {
 
 /**
  * Counts values and depth outside of strings before anything is built of them, because a small value takes twenty times
- * its letters of memory. Returns the bound that is passed. The parser finds invalid JSON.
+ * the memory of its characters. Returns the bound that is passed. The parser finds invalid JSON.
  */
-export function findExcess(json: string, most: JSONSize): keyof JSONSize | undefined {
+export function findExcess(json: string, max: JSONSize): keyof JSONSize | undefined {
   let values = 1;
   let depth = 0;
   for (let at = 0; at < json.length; at += 1) {
-    const letter = json[at];
-    if (letter === '"') at = findStringEnd(json, at);
-    else if (letter === "}" || letter === "]") depth -= 1;
-    else if (letter === "," || letter === "{" || letter === "[") {
+    const character = json[at];
+    if (character === '"') at = findStringEnd(json, at);
+    else if (character === "}" || character === "]") depth -= 1;
+    else if (character === "," || character === "{" || character === "[") {
       values += 1;
-      if (letter !== ",") depth += 1;
-      if (values > most.values) return "values";
-      if (depth > most.levels) return "levels";
+      if (character !== ",") depth += 1;
+      if (values > max.values) return "values";
+      if (depth > max.levels) return "levels";
     }
   }
   return undefined;

@@ -25,8 +25,8 @@ export async function findOperator<Env>(
   try {
     const user = await findUser(authenticate, request, env);
     known.userId = user.id;
-    const asked = { request, env: env as never, context, path };
-    if ((await plugin?.isOperator?.(user, asked)) !== true) return undefined;
+    const incoming = { request, env: env as never, context, path };
+    if ((await plugin?.isOperator?.(user, incoming)) !== true) return undefined;
     known.operation = path.replace(/^.*\/admin\//, "");
     return user;
   } catch (error) {

@@ -29,12 +29,14 @@ export function checkOrigin({ method, headers }: Request, allowed: readonly stri
 /** The response to a preflight. A path that is not served allows all methods: the page can then read the refusal. */
 export function respondToPreflight(request: Request, methods: string): Response {
   // an allowed page may send any header, since none is forwarded; client libraries add a dozen
-  const asked = request.headers.get("access-control-request-headers") ?? "";
+  const headerNames = request.headers.get("access-control-request-headers") ?? "";
   return new Response(null, {
     status: 204,
     headers: {
       "access-control-allow-methods": methods || "GET, POST, DELETE",
-      "access-control-allow-headers": HEADER_NAMES.test(asked) ? asked : "authorization, content-type",
+      "access-control-allow-headers": HEADER_NAMES.test(headerNames)
+        ? headerNames
+        : "authorization, content-type",
       "access-control-max-age": "7200",
     },
   });

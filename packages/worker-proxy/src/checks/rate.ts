@@ -16,7 +16,7 @@ export interface WorkersRateLimitOptions<Env = unknown> {
   /** Another binding for polls, with a higher limit. @default none: polls are not counted */
   readonly polls?: (env: Env) => RateLimitBinding | undefined;
   /** The key of the count: requests with the same one count together. @default the user's id */
-  readonly by?: (asked: RateLimited) => string;
+  readonly by?: (limited: RateLimited) => string;
 }
 
 /**
@@ -37,12 +37,12 @@ export function workersRateLimit<Env>(
   const looks = polls && ((env: Env) => readBinding("rateLimit: polls", polls, env));
   return Object.assign(limit, { checks: looks ? [costs, looks] : [costs] });
 
-  async function limit(asked: RateLimited, env: Env): Promise<TooMany | undefined> {
-    const limiter = await (asked.isPoll ? looks?.(env) : costs(env));
+  async function limit(limited: RateLimited, env: Env): Promise<TooMany | undefined> {
+    const limiter = await (limited.isPoll ? looks?.(env) : costs(env));
     if (!limiter) return undefined;
-    const { success } = await limiter.limit({ key: by(asked) });
+    const { success } = await limiter.limit({ key: by(limited) });
     if (success) return undefined;
-    return { retryAfterMs: periodSeconds * 1000, limit: asked.isPoll ? "polls" : "requests" };
+    return { retryAfterMs: periodSeconds * 1000, limit: limited.isPoll ? "polls" : "requests" };
   }
 }
 
@@ -52,8 +52,8 @@ export async function checkRate<Env>(
   { request, env, user }: Pick<AdmittedRequest<Env>, "request" | "env" | "user">,
   route: Route,
 ): Promise<void> {
-  const asked = { user, route: route.name, method: route.method, isPoll: isPoll(route), request };
-  const verdict = await decide("rateLimit", "rate_limit_unavailable", () => rateLimit(asked, env));
+  const limited = { user, route: route.name, method: route.method, isPoll: isPoll(route), request };
+  const verdict = await decide("rateLimit", "rate_limit_unavailable", () => rateLimit(limited, env));
   if (verdict)
     throw refuseTooMany("rate_limited", verdict.retryAfterMs, { limit: verdict.limit ?? "requests" });
 }

@@ -41,7 +41,7 @@ interface ResponsePlugins<Env> {
   /** Settles by a response of JSON. */
   settleJSON(exchange: Exchange<Env>, json: unknown): void;
   /** Notes the outcome of a response of JSON, and shows the plugins one about a task, an asset or images. */
-  tellResponse(exchange: Exchange<Env>, json: unknown, marked: MarkedId | undefined): Promise<void>;
+  reportResponse(exchange: Exchange<Env>, json: unknown, marked: MarkedId | undefined): Promise<void>;
 }
 
 /** Reads a stream of the gateway and passes it on, event by event. */
@@ -51,7 +51,7 @@ export type ReadStream = <Env>(
   onEnd: (code?: string) => void,
 ) => ReadableStream<Uint8Array>;
 
-/** The end of a stream, and facts that were read from it. */
+/** The end of a stream, and details that were read from it. */
 export interface StreamEnd {
   /** The `error.code` of what went wrong; absent if the response is whole. */
   readonly code?: string;

@@ -17,7 +17,7 @@ export async function readJSON<Env>(exchange: Exchange<Env>, response: Response)
   if (containsKey(text, keys)) throw new Refusal("upstream_type");
   const { ids, group } = route;
   const marked = ids && (await group?.ids?.mark(json, ids, admitted, tenancy));
-  await settings.run?.tellResponse(exchange, json, marked);
+  await settings.run?.reportResponse(exchange, json, marked);
   // written anew, with each id marked for its user: the id of the request, or a new task's or asset's
   const written = JSON.stringify(
     json,
@@ -48,14 +48,14 @@ export const MAX_JSON = { values: 1_000_000, levels: 100 };
 /**
  * Reads the whole text of a response.
  *
- * @param most the largest number of characters
+ * @param maxLength the largest number of characters
  * @param idleMs the longest time for each piece, in milliseconds
  * @param endsAt the time at which the text must be complete, in Unix milliseconds
  * @throws {Refusal} 504 for a late text, 502 for a longer one
  */
 export async function readText(
   { response, call }: GatewayResponse,
-  most: number,
+  maxLength: number,
   idleMs = 60_000,
   endsAt = Infinity,
 ): Promise<string> {
@@ -68,7 +68,7 @@ export async function readText(
       const piece = await call.wait(pieces.next, "upstream_cut", { ms, late: "upstream_idle" });
       if (!piece) break;
       text += decoder.decode(piece, { stream: true });
-      if (text.length > most) throw new Refusal("upstream_type");
+      if (text.length > maxLength) throw new Refusal("upstream_type");
     }
   } finally {
     pieces?.cancel();

@@ -3,7 +3,7 @@ import { logError } from "../refusals/log.js";
 import { type Call, createFailure } from "./call.js";
 
 /** Notes on a request to the gateway, for its event. */
-export interface RequestFacts {
+export interface RequestNotes {
   readonly known: { upstreamStatus?: number; attempts?: number };
 }
 
@@ -29,7 +29,7 @@ const REFUSES_KEY = [401, 402, 403];
 export async function sendRequest(
   { baseURL, apiKeys, taken, send, headersMs }: GatewayConnection,
   { method, path, body, headers }: Outgoing,
-  { call, report }: { readonly call: Call; readonly report?: RequestFacts | undefined },
+  { call, report }: { readonly call: Call; readonly report?: RequestNotes | undefined },
 ): Promise<Response> {
   // the key that the gateway accepted last is tried first
   const keys = taken.key === apiKeys[1] ? [...apiKeys].reverse() : apiKeys;

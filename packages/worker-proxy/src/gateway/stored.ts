@@ -3,7 +3,7 @@ import { containsKey } from "./key.js";
 import { passStream } from "./pass-stream.js";
 import { checkType, type PassResponse, passJSON } from "./respond.js";
 
-/** Facts about a response that a plugin has requested, read, checked and paid for: it passes unread. */
+/** Details of a response that a plugin has requested, read, checked and paid for: it passes unread. */
 export interface StoredMark {
   /** The id of the stream; absent for JSON. */
   readonly streamId?: string;

@@ -6,7 +6,7 @@ import type { StreamEnd } from "../gateway/exchange.js";
 import { containsKey, selectHeaders } from "../gateway/key.js";
 import { parseJSON, readText } from "../gateway/read-json.js";
 import { readRefusal } from "../gateway/read-refusal.js";
-import { type Outgoing, type RequestFacts, sendRequest } from "../gateway/request.js";
+import { type Outgoing, type RequestNotes, sendRequest } from "../gateway/request.js";
 import { checkType } from "../gateway/respond.js";
 import { isCredential } from "../refusals/log.js";
 import type { EventBytesOptions } from "./chat-events.js";
@@ -60,7 +60,7 @@ export function openGatewayCall<Env>(
 ) {
   const { totalMs, chunkMs } = { ...server.timeout, ...timeout };
   const call = openCall(new AbortController().signal, totalMs);
-  const report: RequestFacts = { known: {} };
+  const report: RequestNotes = { known: {} };
   let gateway: GatewayConnection | undefined;
   let keys: readonly string[] = [];
   let response = new Response();

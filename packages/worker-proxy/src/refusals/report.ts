@@ -10,7 +10,7 @@ type KnownFields = { -readonly [Field in keyof RequestEvent]?: RequestEvent[Fiel
 /** The record of one request. Plugins with `onEvent` get an event made from it. */
 export type Report = ReturnType<typeof openReport>;
 
-/** Opens the record of a request. Each check adds its facts. */
+/** Opens the record of a request. Each check adds its details. */
 export function openReport({ headers }: Request) {
   const traceparent = headers.get("traceparent");
   const startedAt = Date.now();

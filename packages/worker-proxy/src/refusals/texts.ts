@@ -87,7 +87,7 @@ export const mediaRefusals = {
 /** The reason of a refusal: a row of the table. */
 export type Reason = keyof typeof refusals;
 
-/** The facts of one refusal. */
+/** The details of one refusal. */
 export interface RefusalDetails {
   /** The amount, the address or the names that the message is about. */
   readonly what?: string | number;

@@ -29,9 +29,12 @@ const delta = chatModels["delta-5.3"];
 const USER_ID = /^[\w-]{1,512}$/;
 
 /* @__NO_SIDE_EFFECTS__ */
-function stopTexts(most: number): v.GenericSchema<string | readonly string[]> {
-  const check = v.check((stops: string[]) => stops.length <= most, `must have at most ${most} entries`);
-  note(check, () => ({ keywords: { maxItems: most } }));
+function stopTexts(maxItems: number): v.GenericSchema<string | readonly string[]> {
+  const check = v.check(
+    (stops: string[]) => stops.length <= maxItems,
+    `must have at most ${maxItems} entries`,
+  );
+  note(check, () => ({ keywords: { maxItems } }));
   return textOr(v.pipe(v.array(v.string()), check));
 }
 

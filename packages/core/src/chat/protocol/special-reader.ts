@@ -163,7 +163,7 @@ export function createSpecialReader({
 
   function failReported({ message, type, code }: ErrorFields & { readonly message: string }): void {
     const reason = CUT_CODES.includes(code) ? "truncated" : "server-error";
-    close("error", (facts) => createStreamError(reason, scrub(message), facts, { type, code }));
+    close("error", (metadata) => createStreamError(reason, scrub(message), metadata, { type, code }));
   }
 
   /** Ends with a body that contains no response. */

@@ -24,7 +24,7 @@ export interface StreamEnd {
    */
   readonly type: "done" | "cut" | "error" | "refusal" | "malformed";
   /** Creates the error of the stream; undefined for a whole response. */
-  readonly toError?: ((facts: StreamMetadata) => Error | Promise<Error>) | undefined;
+  readonly toError?: ((metadata: StreamMetadata) => Error | Promise<Error>) | undefined;
   /** Error fields of a refusal, if its body has any. */
   readonly fields?: ErrorFields | undefined;
 }
@@ -183,7 +183,7 @@ export function createStreamParser(
 
   function endCut(words?: string): void {
     if (reader.finished) endAs("cut");
-    else close("cut", (facts) => createCutError(facts, undefined, words));
+    else close("cut", (metadata) => createCutError(metadata, undefined, words));
   }
 
   function endAs(type: "done" | "cut"): void {
@@ -193,7 +193,7 @@ export function createStreamParser(
   }
 
   function endBroken(problem: string, cause?: unknown): void {
-    close("malformed", (facts) => createStreamError("malformed", scrub(problem), facts, {}, cause));
+    close("malformed", (metadata) => createStreamError("malformed", scrub(problem), metadata, {}, cause));
   }
 
   function close(type: StreamEnd["type"], toError?: StreamEnd["toError"], fields?: ErrorFields): void {

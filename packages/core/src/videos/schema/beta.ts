@@ -81,8 +81,8 @@ const atMost = (
     `${type.replace("_", "-")}-count`,
     "type",
     [type],
-    [0, beta.most[type]],
-    `has more than ${beta.most[type]} ${type}; leave out the rest`,
+    [0, beta.maxItems[type]],
+    `has more than ${beta.maxItems[type]} ${type}; leave out the rest`,
   );
 
 const anyMedia = v.pipe(

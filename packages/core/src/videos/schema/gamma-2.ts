@@ -138,7 +138,7 @@ const has = (content: Content, ...types: string[]) => content.some(({ type }) =>
 const content = v.pipe(
   v.array(item),
   withKeywords(
-    { least: 1 },
+    { minLength: 1 },
     rule<Items>("content-empty", (items) => items.length > 0, "must have at least one item"),
   ),
   rule<Items>(
