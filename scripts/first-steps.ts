@@ -1,8 +1,5 @@
 import { getSharedBrowser } from "../tests/support/browser.ts";
 import {
-  askDeployed,
-  askPage,
-  askServer,
   checkDeploy,
   deploy,
   invite,
@@ -10,6 +7,9 @@ import {
   made,
   managers,
   openSecrets,
+  requestDeployed,
+  requestServer,
+  sendInPage,
   startDev,
 } from "../tests/support/first-steps.ts";
 import { openWorkshop, type Started, type Workshop } from "../tests/support/new-app.ts";
@@ -94,13 +94,13 @@ async function runSteps({ template, command, path }: App, shop: Workshop, take: 
   const commands = managers[template] as ManagerCommands;
   await take("create", () => createApp(shop, template, command));
   await take("install", () => shop.install("app"));
-  const dev = await take("first response", () => askFirst(shop, commands, path));
+  const dev = await take("first response", () => sendFirst(shop, commands, path));
   await dev.stop();
   await take("build", async () => commands.build && shop.run("app", commands.build));
   const deployed = await take("checklist", () => runChecked(shop, commands));
   await take("response in production", async () => {
     const link = await invite(shop, "app");
-    return commands.hasPage ? askPage(link, "Hello") : askDeployed(shop, "app", deployed.url);
+    return commands.hasPage ? sendInPage(link, "Hello") : requestDeployed(shop, "app", deployed.url);
   });
   await deployed.stop();
   const open = await openSecrets(shop, "app");
@@ -113,9 +113,9 @@ async function createApp(shop: Workshop, template: string, command?: readonly st
   if (printed.includes("TO DO")) throw new Error(printed);
 }
 
-async function askFirst(shop: Workshop, commands: ManagerCommands, path: string): Promise<Started> {
+async function sendFirst(shop: Workshop, commands: ManagerCommands, path: string): Promise<Started> {
   const server = await startDev(shop, "app", commands);
-  await (commands.hasPage ? askPage(server.url + path, "Hello") : askServer(shop, "app", server.url));
+  await (commands.hasPage ? sendInPage(server.url + path, "Hello") : requestServer(shop, "app", server.url));
   return server;
 }
 

@@ -2,7 +2,6 @@ import { spawnSync } from "node:child_process";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";
 import {
-  askPage,
   checkDeploy,
   deploy,
   invite,
@@ -10,6 +9,7 @@ import {
   made,
   managers,
   openSecrets,
+  sendInPage,
   startDev,
 } from "../support/first-steps.ts";
 import { openWorkshop, type Workshop } from "../support/new-app.ts";
@@ -49,11 +49,11 @@ describe("an app of another command", () => {
     await shop.installWorkspace("shop");
     await shop.run(app, ["npm", "run", "types"]);
     const dev = await startDev(shop, app, commands);
-    expect((await askPage(dev.url, "Hello")).length).toBeGreaterThan(10);
+    expect((await sendInPage(dev.url, "Hello")).length).toBeGreaterThan(10);
     await dev.stop();
     const deployed = await deploy(shop, app, commands);
     expect(await checkDeploy(shop, app)).toMatchObject({ status: 0 });
-    expect((await askPage(await invite(shop, app), "Hello")).length).toBeGreaterThan(10);
+    expect((await sendInPage(await invite(shop, app), "Hello")).length).toBeGreaterThan(10);
     await deployed.stop();
     expect(await openSecrets(shop, app)).toEqual([]);
     const listed = await shop.run("shop", ["git", "ls-files", "--others", "--exclude-standard"]);
@@ -74,7 +74,7 @@ describe("an app of another command", () => {
       await shop.run("app", ["npm", "run", "types"]);
       await shop.run("app", ["npm", "run", "lint", "--if-present"]);
       const dev = await startDev(shop, "app", commands);
-      expect((await askPage(dev.url + path, "Hello")).length).toBeGreaterThan(10);
+      expect((await sendInPage(dev.url + path, "Hello")).length).toBeGreaterThan(10);
       await dev.stop();
       const deployed = await deploy(shop, "app", commands);
       expect(await checkDeploy(shop, "app")).toMatchObject({
@@ -83,7 +83,7 @@ describe("an app of another command", () => {
       });
       const link = await invite(shop, "app");
       expect(link).toContain(`${deployed.url}${path}#invite=`);
-      expect((await askPage(link, "Hello")).length).toBeGreaterThan(10);
+      expect((await sendInPage(link, "Hello")).length).toBeGreaterThan(10);
       await deployed.stop();
       expect(await openSecrets(shop, "app")).toEqual([]);
     },

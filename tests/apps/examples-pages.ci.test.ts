@@ -40,23 +40,23 @@ inChromium.each(["vue", "svelte"])("%s in Chromium (skipped where there is none)
     await field.press("Enter");
   }
 
-  const answers = () => page.getByRole("listitem").filter({ hasText: /^assistant .{5,}/ });
+  const findReplies = () => page.getByRole("listitem").filter({ hasText: /^assistant .{5,}/ });
 
   test("shows a failure, and tries again", async () => {
     // the client itself sends it three times
     await sendMessage("Tell me about rivers [[500:3]]");
     await page.getByRole("button", { name: "Try again" }).click();
-    await answers().waitFor();
+    await findReplies().waitFor();
     await expect.poll(() => page.getByRole("alert").count()).toBe(0);
   });
 
   test("keeps a text that is entered during a response, stops the response, and keeps it", async () => {
     await sendMessage("Tell me about rivers [[stall]]");
-    await answers().waitFor();
+    await findReplies().waitFor();
     await sendMessage("And then?");
     expect(await page.getByRole("textbox", { name: "Message" }).inputValue()).toBe("And then?");
     await page.getByRole("button", { name: "Stop" }).click();
     await expect.poll(() => page.getByRole("button", { name: "Stop" }).count()).toBe(0);
-    await answers().waitFor();
+    await findReplies().waitFor();
   });
 });

@@ -3,14 +3,14 @@ import { createChatStore } from "@sluice/stores";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";
 import {
-  askDeployed,
-  askPage,
-  askServer,
   checkDeploy,
   deploy,
   invite,
   managers,
   openSecrets,
+  requestDeployed,
+  requestServer,
+  sendInPage,
   startDev,
   visit,
 } from "../support/first-steps.ts";
@@ -41,8 +41,8 @@ describe.each(Object.entries(managers))("a new app of %s", (template, commands) 
     await shop.run(app, ["npm", "run", "types"]);
     const server = await startDev(shop, app, commands);
     const reply = commands.hasPage
-      ? await askPage(server.url, "Hello")
-      : await askServer(shop, app, server.url);
+      ? await sendInPage(server.url, "Hello")
+      : await requestServer(shop, app, server.url);
     expect(reply.length).toBeGreaterThan(10);
     if (!commands.hasPage) expect(reply).toContain("complete");
     await server.stop();
@@ -63,8 +63,8 @@ describe.each(Object.entries(managers))("a new app of %s", (template, commands) 
     expect(link).toContain(`${server.url}/#invite=`);
     if (commands.hasPage) {
       expect(await visit(server.url)).toContain("This app is by invitation.");
-      expect((await askPage(link, "Hello")).length).toBeGreaterThan(10);
-    } else expect(await askDeployed(shop, app, server.url)).toContain("complete");
+      expect((await sendInPage(link, "Hello")).length).toBeGreaterThan(10);
+    } else expect(await requestDeployed(shop, app, server.url)).toContain("complete");
     await server.stop();
     expect(await checkDeploy(shop, app)).toMatchObject({
       status: 1,

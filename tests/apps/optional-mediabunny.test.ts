@@ -46,7 +46,7 @@ test("Images are measured without mediabunny, and a video or audio file is an er
     encoding: "utf8",
   });
   const steps = "npm install mediabunny, and give { parser: mediabunny } of @sluice/media/mediabunny";
-  const says = (text: string, code: unknown = undefined) => [
+  const createFailure = (text: string, code: unknown = undefined) => [
     "ConfigurationError",
     expect.stringContaining(text),
     ...(code === undefined ? [null] : [code]),
@@ -54,11 +54,11 @@ test("Images are measured without mediabunny, and a video or audio file is an er
   expect(JSON.parse(printed)).toEqual({
     width: 300,
     uri: "data:",
-    unset: says(steps),
-    missing: says("could not be loaded: is it installed?", "ERR_MODULE_NOT_FOUND"),
-    other: says("loaded another module"),
+    unset: createFailure(steps),
+    missing: createFailure("could not be loaded: is it installed?", "ERR_MODULE_NOT_FOUND"),
+    other: createFailure("loaded another module"),
     // a chunk that was not loaded is loaded for the next file
-    lost: says("could not be loaded"),
+    lost: createFailure("could not be loaded"),
     found: expect.any(Number),
   });
 });

@@ -24,7 +24,7 @@ interface Denial {
   /** The reason, as the specification has it. */
   readonly spec: string;
   /** The fix that the message names, as the user sees it. */
-  readonly wayOut: RegExp;
+  readonly advice: RegExp;
   /** The endpoints that deny it. The others adapt it. */
   readonly at: readonly Endpoint[];
 }
@@ -70,13 +70,13 @@ const unlessAdapted = ["emulator", "proxy"] as const;
 
 const jsonSchema = {
   spec: "`response_format` is `text` or `json_object`",
-  wayOut: /schema.*(in|into) the messages/s,
+  advice: /schema.*(in|into) the messages/s,
   at: unlessAdapted,
 };
-const stopList = { spec: "`stop` is a text, never a list", wayOut: /stop must be one text/ };
+const stopList = { spec: "`stop` is a text, never a list", advice: /stop must be one text/ };
 const noFormat = {
   spec: "`response_format` is a field of `alpha-v4.1-flash` alone",
-  wayOut: /response_format.*schema.*(in|into) the messages/s,
+  advice: /response_format.*schema.*(in|into) the messages/s,
   at: unlessAdapted,
 };
 
@@ -254,7 +254,7 @@ export const scenarios = {
     run: async ({ client }) => fits(await client.byFunctions(call())),
     denial: {
       spec: "there are `tools`, and no `functions`",
-      wayOut: /function.*use `tools`/s,
+      advice: /function.*use `tools`/s,
       at: unlessAdapted,
     },
   },
@@ -278,7 +278,7 @@ export const scenarios = {
       expect(await client.draw("gamma-image-5-0-260128", "A lock on a canal", 2)).toHaveLength(2),
     denial: {
       spec: "several images are asked for with `sequential_image_generation`, not `n`",
-      wayOut: /\bn\b.*sequential_image_generation/s,
+      advice: /\bn\b.*sequential_image_generation/s,
       at: unlessAdapted,
     },
   },
@@ -290,21 +290,21 @@ export const scenarios = {
     },
     denial: {
       spec: "roles are `system`, `user`, `assistant` and `tool`",
-      wayOut: /role expected .*system/s,
+      advice: /role expected .*system/s,
       at: directly,
     },
   },
   "several answers by `n`": {
     needs: ["several"],
     run: async ({ client }) => expect(await client.several(call(), 2)).toHaveLength(2),
-    denial: { spec: "there is no `n`", wayOut: /\bn\b.*(several requests|one result)/s, at: unlessAdapted },
+    denial: { spec: "there is no `n`", advice: /\bn\b.*(several requests|one result)/s, at: unlessAdapted },
   },
   "the endpoint `/responses`": {
     needs: ["respond"],
     run: async ({ client }) => expectText((await client.respond(call())).text),
     denial: {
       spec: "there is no such endpoint",
-      wayOut: /by chat completions|serves \/v1\/chat\/completions/,
+      advice: /by chat completions|serves \/v1\/chat\/completions/,
       at: unlessAdapted,
     },
   },
@@ -313,7 +313,7 @@ export const scenarios = {
     run: async ({ client }) => expect(await client.listModels()).not.toHaveLength(0),
     denial: {
       spec: "there is no such endpoint",
-      wayOut: /no list of models|serves \/v1\/chat\/completions/,
+      advice: /no list of models|serves \/v1\/chat\/completions/,
       at: unlessAdapted,
     },
   },

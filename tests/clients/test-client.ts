@@ -30,7 +30,7 @@ export function testClient(name: ClientName, open: OpenClient): void {
         if (verdict === "passes") return done;
         const failed = done.then(() => "it passed", joinMessages);
         if (verdict === "denied")
-          expect(await failed).toMatch(scenario.denial?.wayOut ?? "no denial is known");
+          expect(await failed).toMatch(scenario.denial?.advice ?? "no denial is known");
         // some never end
         else expect(await Promise.race([failed, setTimeout(PATIENCE_MS, "it hangs")])).not.toBe("it passed");
       });

@@ -69,9 +69,9 @@ describe("an expensive call", () => {
   ])("of %i seconds with the user's reply %s asks %j", async (duration, isAllowed, questions, created) => {
     const { Video } = await files<{ Video: FunctionComponent<{ duration: number }> }>("video.tsx");
     const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
-    const asked: string[] = [];
+    const shown: string[] = [];
     vi.stubGlobal("confirm", (question: string) => {
-      asked.push(question);
+      shown.push(question);
       return isAllowed;
     });
     render(
@@ -80,7 +80,7 @@ describe("an expensive call", () => {
       </GatewayProvider>,
     );
     fireEvent.click(screen.getByRole("button", { name: "Create" }));
-    expect(asked).toEqual(questions);
+    expect(shown).toEqual(questions);
     await expect
       .poll(() => emulator.requests.filter(({ method }) => method === "POST"))
       .toHaveLength(created);

@@ -144,8 +144,8 @@ describe("for Prometheus", () => {
   test("a request through the server is counted, with its tokens", async () => {
     openNetwork();
     const before = await readSamples();
-    const asked = createChatRequest("a secret question");
-    const response = await network(new Request(`${url}/v1/chat/completions`, asked));
+    const init = createChatRequest("a secret question");
+    const response = await network(new Request(`${url}/v1/chat/completions`, init));
     const { usage: counted } = (await response.json()) as { usage: { total_tokens: number } };
     const name = 'sluice_requests_total{route="chat",model="delta-5.3",status="200",outcome="complete"}';
     await expect.poll(async () => (await readSamples())[name]).toBe((before[name] ?? 0) + 1);

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib";
 import { DONE, frame } from "../../packages/core/test/support/gateway.js";
-import type { RunOptions, Told } from "./run-request.ts";
+import type { RunOptions, RunResult } from "./run-request.ts";
 import type { Script } from "./server.ts";
 
 /* Faults that need a real socket. The core meets each one in Node, in Chromium and behind the proxy in workerd. */
@@ -9,17 +9,17 @@ import type { Script } from "./server.ts";
 /** A fault of the gateway, and how a call has to end that meets it. */
 export interface Fault extends Pick<RunOptions, "timeout" | "length" | "retries"> {
   readonly name: string;
-  readonly verb: RunOptions["verb"];
+  readonly call: RunOptions["call"];
   /** The limit that is over once the server has the request. */
   readonly overMs?: number;
   readonly script: Script;
-  readonly ends: Partial<Told>;
+  readonly ends: Partial<RunResult>;
   /** The end where the proxy stands between; false where the tests of the proxy, or its limits, have this fault. */
-  readonly proxied?: Partial<Told> | false;
+  readonly proxied?: Partial<RunResult> | false;
   /** The end in Node, where it is another one. */
-  readonly inNode?: Partial<Told>;
+  readonly inNode?: Partial<RunResult>;
   /** The end in Chromium, where it is another one. */
-  readonly inPage?: Partial<Told>;
+  readonly inPage?: Partial<RunResult>;
   /** Number of megabytes that the server may get rid of: what is read, and what the buffers between hold. */
   readonly megabytes?: number;
 }
@@ -66,7 +66,7 @@ function firstHalf(bytes: Buffer, read: (bytes: Buffer) => unknown): Buffer {
 export const faults: readonly Fault[] = [
   {
     name: "a connection that is accepted and never answered",
-    verb: "stream",
+    call: "stream",
     overMs: 300,
     timeout: { firstChunkMs: 300 },
     script: () => {},
@@ -75,7 +75,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "headers, and silence",
-    verb: "stream",
+    call: "stream",
     overMs: 500,
     timeout: { firstChunkMs: 500 },
     script: (wire) => wire.write(streamHead()),
@@ -84,7 +84,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a part of a stream, and silence",
-    verb: "stream",
+    call: "stream",
     timeout: { chunkMs: 300 },
     script: (wire) => wire.write(streamHead() + one),
     ends: late("chunk", "one"),
@@ -92,7 +92,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a part of JSON, and silence",
-    verb: "create",
+    call: "create",
     timeout: { chunkMs: 300 },
     script: (wire) => wire.write(`${jsonHead()}{"task_id":`),
     ends: { ...late("chunk"), billing: "maybe" },
@@ -100,7 +100,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a reset before the headers, of a task that may be billed",
-    verb: "create",
+    call: "create",
     script: async (wire) => {
       await wire.body();
       wire.reset();
@@ -110,7 +110,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a reset within the headers",
-    verb: "stream",
+    call: "stream",
     script: async (wire) => {
       await wire.write("HTTP/1.1 200 OK\r\ncontent-ty");
       wire.reset();
@@ -120,7 +120,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a reset within the body",
-    verb: "stream",
+    call: "stream",
     script: async (wire) => {
       await wire.write(streamHead(chunked) + chunk(one));
       await wire.seen();
@@ -131,7 +131,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a stream of gzip that is cut",
-    verb: "stream",
+    call: "stream",
     script: (wire) =>
       wire.end(
         Buffer.concat([
@@ -145,7 +145,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a stream of br that is cut",
-    verb: "stream",
+    call: "stream",
     script: (wire) =>
       wire.end(
         Buffer.concat([
@@ -159,7 +159,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "JSON of gzip that is cut",
-    verb: "complete",
+    call: "complete",
     script: (wire) =>
       wire.end(
         Buffer.concat([
@@ -171,26 +171,26 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "HTTP/1.0 that ends where the connection does",
-    verb: "stream",
+    call: "stream",
     script: (wire) => wire.end(streamHead("").replace("1.1", "1.0") + whole),
     ends: complete,
   },
   {
     name: "HTTP/1.0 that ends too early",
-    verb: "stream",
+    call: "stream",
     script: (wire) => wire.end(streamHead("").replace("1.1", "1.0") + one),
     ends: cut,
   },
   {
     name: "a header of a megabyte",
-    verb: "create",
+    call: "create",
     script: (wire) => wire.end(`${jsonHead(`x-large: ${"x".repeat(MB)}\r\n`)}{"task_id":"t"}`),
     ends: lost,
     proxied: { ...refused(502), billing: "maybe" },
   },
   {
     name: "headers without an end",
-    verb: "stream",
+    call: "stream",
     script: async (wire) => {
       await wire.write("HTTP/1.1 200 OK\r\n");
       await wire.flood(`x-more: ${"x".repeat(PIECE - 10)}\r\n`, times(300));
@@ -201,7 +201,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a line of 600 MB",
-    verb: "stream",
+    call: "stream",
     script: async (wire) => {
       await wire.write(`${streamHead()}data: {"choices":[{"delta":{"content":"`);
       await wire.flood("x".repeat(PIECE), times(600));
@@ -212,7 +212,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a line of 64 MB in a quarter of a megabyte of gzip",
-    verb: "stream",
+    call: "stream",
     script: async (wire) => {
       const line = gzipSync(`data: {"choices":[{"delta":{"content":"${"x".repeat(64 * MB)}`, { level: 1 });
       await wire.write(streamHead("content-encoding: gzip\r\nconnection: close\r\n"));
@@ -224,7 +224,7 @@ export const faults: readonly Fault[] = [
   {
     // what a browser reads ahead before it closes the connection depends on its load: only the end is checked
     name: "an error of 4 MB that does not end",
-    verb: "create",
+    call: "create",
     script: async (wire) => {
       await wire.write(`${head(500, "application/json")}{"error":{"message":"`);
       await wire.flood("x".repeat(PIECE), times(4));
@@ -235,7 +235,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "JSON of 300 MB in place of a stream",
-    verb: "stream",
+    call: "stream",
     script: async (wire) => {
       await wire.write(`${jsonHead()}{"choices":[{"message":{"content":"`);
       await wire.flood("x".repeat(PIECE), times(300));
@@ -246,7 +246,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "JSON of 300 MB",
-    verb: "complete",
+    call: "complete",
     script: async (wire) => {
       await wire.write(`${jsonHead()}{"choices":[{"message":{"content":"`);
       await wire.flood("x".repeat(PIECE), times(300));
@@ -257,7 +257,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a chunk whose size is no number",
-    verb: "stream",
+    call: "stream",
     script: async (wire) => {
       await wire.write(streamHead(chunked) + chunk(one));
       await wire.seen();
@@ -267,25 +267,25 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a chunk that is shorter than its size",
-    verb: "stream",
+    call: "stream",
     script: (wire) => wire.end(`${streamHead(chunked)}${chunk(one)}fff\r\n${frame({ content: " two" })}`),
     ends: { end: "StreamError", detail: "truncated" },
   },
   {
     name: "a length that is too long",
-    verb: "stream",
+    call: "stream",
     script: (wire) => wire.end(streamHead("content-length: 9000\r\n") + one),
     ends: { end: "StreamError", detail: "truncated" },
   },
   {
     name: "a length that is too short",
-    verb: "stream",
+    call: "stream",
     script: (wire) => wire.end(streamHead(`content-length: ${one.length}\r\n`) + whole),
     ends: cut,
   },
   {
     name: "one byte at a time",
-    verb: "stream",
+    call: "stream",
     script: async (wire) => {
       for (const byte of Buffer.from(streamHead() + whole)) await wire.write(Uint8Array.of(byte));
       wire.end();
@@ -294,7 +294,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "an answer while the upload goes on",
-    verb: "stream",
+    call: "stream",
     length: 600_000,
     script: async (wire) => {
       await wire.write(streamHead() + whole);
@@ -305,7 +305,7 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "a refusal while the upload goes on",
-    verb: "stream",
+    call: "stream",
     length: 600_000,
     script: async (wire) => {
       const body = '{"error":{"message":"too large"}}';
@@ -319,13 +319,13 @@ export const faults: readonly Fault[] = [
   },
   {
     name: "early hints before the answer",
-    verb: "stream",
+    call: "stream",
     script: (wire) => wire.end(`HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${streamHead()}${whole}`),
     ends: complete,
   },
   {
     name: "100 Continue that was not asked for",
-    verb: "stream",
+    call: "stream",
     script: (wire) => wire.end(`HTTP/1.1 100 Continue\r\n\r\n${streamHead()}${whole}`),
     ends: complete,
     // its fetch takes it for a broken response

@@ -11,7 +11,7 @@ import {
 export interface RunOptions {
   readonly baseURL: string;
   readonly apiKey: string;
-  readonly verb: "stream" | "complete" | "create";
+  readonly call: "stream" | "complete" | "create";
   readonly timeout?: ClientOptions["timeout"];
   /** Number of repeated attempts. @default 0 */
   readonly retries?: number | undefined;
@@ -24,7 +24,7 @@ export interface RunOptions {
 }
 
 /** The end of a call, as JSON. */
-export interface Told {
+export interface RunResult {
   /** Outcome of a turn, `created`, or the name of the error. */
   readonly end: string;
   /** The text of the response, or the part of it that an error has. */
@@ -41,7 +41,7 @@ export interface Told {
 export async function runRequest({
   baseURL,
   apiKey,
-  verb,
+  call,
   timeout,
   retries = 0,
   length = 2,
@@ -63,7 +63,7 @@ export async function runRequest({
     messages: [{ role: "user", content: "?".repeat(length) }],
   } as const;
   try {
-    return await told();
+    return await run();
   } catch (error) {
     return describeFailure(error);
   }
@@ -75,12 +75,12 @@ export async function runRequest({
     return new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
   }
 
-  async function told(): Promise<Told> {
-    if (verb === "create") {
+  async function run(): Promise<RunResult> {
+    if (call === "create") {
       await createVideoTask(client, { model: "beta3.0-video", input: { prompt: "A reef" } });
       return { end: "created", text: "", printed: "" };
     }
-    if (verb === "complete") return describeResult(await completeChat(client, request));
+    if (call === "complete") return describeResult(await completeChat(client, request));
     const stream = streamChat(client, request);
     for await (const delta of stream) if (seen && delta.type === "text-delta") await fetch(seen);
     return describeResult(await stream.result());
@@ -98,11 +98,11 @@ async function arrivedAt(address: string, signal?: AbortSignal): Promise<void> {
     }
 }
 
-function describeResult({ outcome, message }: { outcome: string; message: { content: string } }): Told {
+function describeResult({ outcome, message }: { outcome: string; message: { content: string } }): RunResult {
   return { end: outcome, text: message.content, printed: "" };
 }
 
-function describeFailure(error: unknown): Told {
+function describeFailure(error: unknown): RunResult {
   if (!isGatewayError(error)) return { end: String(error), text: "", printed: printed(error) };
   const fields = error as unknown as Record<string, unknown>;
   const { partial } = fields as { partial?: { content?: string } };

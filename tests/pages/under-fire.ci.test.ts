@@ -8,7 +8,7 @@ import { expectNoKey, KEY } from "../../packages/worker-proxy/test/support/key.j
 import { findChromium } from "../../scripts/chromium.js";
 import { type Fault, faults } from "../fire/faults.ts";
 import type { FirePage } from "../fire/page.ts";
-import { type RunOptions, runRequest, type Told } from "../fire/run-request.ts";
+import { type RunOptions, type RunResult, runRequest } from "../fire/run-request.ts";
 import { startFire } from "../fire/server.ts";
 import { getSharedBrowser } from "../support/browser.ts";
 import { buildPage } from "../support/built-page.ts";
@@ -30,23 +30,23 @@ beforeAll(async () => {
 });
 afterAll(() => fire.close());
 
-type Send = (options: Omit<RunOptions, "baseURL" | "apiKey">) => Promise<Told>;
+type Send = (options: Omit<RunOptions, "baseURL" | "apiKey">) => Promise<RunResult>;
 
 /** Lets a request meet a fault. It ends as it has to, the connection is closed, and nothing tells the key. */
 async function meet(
-  { script, verb, overMs, timeout, length, megabytes = SMALL }: Fault,
-  ends: Partial<Told>,
+  { script, call, overMs, timeout, length, megabytes = SMALL }: Fault,
+  ends: Partial<RunResult>,
   send: Send,
 ): Promise<void> {
   fire.setScript(script);
   const over = overMs ? { ms: overMs, at: `${fire.url}/arrived` } : undefined;
-  const told = await send({ verb, timeout, length, over, seen: `${fire.url}/seen` });
-  expect(told).toMatchObject(ends);
+  const result = await send({ call, timeout, length, over, seen: `${fire.url}/seen` });
+  expect(result).toMatchObject(ends);
   await fire.closed();
   expect(fire.written()).toBeLessThan(megabytes * MB);
   // a page of this machine asks for the server's health, too, to tell why a connection failed
   expect(fire.requests.filter(({ line }) => line !== "GET /health")).toHaveLength(1);
-  expectNoKey(told.printed);
+  expectNoKey(result.printed);
 }
 
 /** Lets a request meet a redirect to another host. */
@@ -55,9 +55,9 @@ async function meetRedirect(send: Send): Promise<void> {
   fire.setScript((wire) =>
     wire.end(`HTTP/1.1 307 Said\r\naccess-control-allow-origin: *\r\nlocation: ${elsewhere.url}/v1\r\n\r\n`),
   );
-  const told = await send({ verb: "stream" });
-  expect(told).toMatchObject({ end: "APIError", message: expect.stringContaining("redirects") });
-  expectNoKey(told.printed);
+  const result = await send({ call: "stream" });
+  expect(result).toMatchObject({ end: "APIError", message: expect.stringContaining("redirects") });
+  expectNoKey(result.printed);
   expect(elsewhere.requests).toEqual([]);
   elsewhere.close();
 }
@@ -73,8 +73,8 @@ describe("the client in Node", () => {
     ["stream", "complete", 1],
     // what may be billed is not sent again
     ["create", "ConnectionError", 0],
-  ] as const)("meets a connection that closes under its second request: %s", async (verb, end, repeated) => {
-    const body = verb === "create" ? '{"task_id":"t"}' : COMPLETION;
+  ] as const)("meets a connection that closes under its second request: %s", async (call, end, repeated) => {
+    const body = call === "create" ? '{"task_id":"t"}' : COMPLETION;
     let isClosed = false;
     // of its own: no connection of another test is used again
     const gateway = await startFire();
@@ -87,7 +87,7 @@ describe("the client in Node", () => {
     const ends: string[] = [];
     // the platform may open another connection before it uses one again
     while (!isClosed && ends.length < 20)
-      ends.push((await runRequest({ verb, retries: 1, baseURL: gateway.url, apiKey: KEY })).end);
+      ends.push((await runRequest({ call, retries: 1, baseURL: gateway.url, apiKey: KEY })).end);
     expect(isClosed).toBe(true);
     expect(ends.at(-1)).toBe(end);
     expect(gateway.requests).toHaveLength(ends.length + repeated);

@@ -136,16 +136,16 @@ const junk: fc.Arbitrary<unknown> = fc.oneof(
 /** `request` with one of its values, however deep, or a new field, replaced by something else. */
 function changed(request: Record<string, unknown>, at: number, value: unknown): unknown {
   const copy = structuredClone(request);
-  const places: [holder: Record<string, unknown>, key: string][] = [[copy, "extra"]];
+  const targets: [holder: Record<string, unknown>, key: string][] = [[copy, "extra"]];
   const visit = (holder: Record<string, unknown>) => {
     for (const key of Object.keys(holder)) {
-      places.push([holder, key]);
+      targets.push([holder, key]);
       const inner = holder[key];
       if (typeof inner === "object" && inner !== null) visit(inner as Record<string, unknown>);
     }
   };
   visit(copy);
-  const [holder, key] = places[at % places.length] as [Record<string, unknown>, string];
+  const [holder, key] = targets[at % targets.length] as [Record<string, unknown>, string];
   holder[key] = value;
   return copy;
 }

@@ -130,9 +130,9 @@ describe("A number of the emulator is small and plausible", () => {
 test("The emulator fills any schema of a tool, and any beside json_object, so that Ajv takes it", {
   timeout: 300_000, // thousands of runs at night
 }, async () => {
-  const way = fc.constantFrom(...Object.keys(encodings));
+  const encoding = fc.constantFrom(...Object.keys(encodings));
   await fc.assert(
-    fc.asyncProperty(createAnySchema(true), way, async (schema, name) => {
+    fc.asyncProperty(createAnySchema(true), encoding, async (schema, name) => {
       const shown = { type: "object", ...(schema as object) };
       expectToFit(shown, await requestReply(encodings[name]?.(shown) ?? {}));
     }),

@@ -59,12 +59,12 @@ beforeAll(() => {
   writeFileSync(`${folder}/tsconfig.json`, JSON.stringify(config));
 });
 
-function insert(path: string, place: string, text: string): void {
+function insert(path: string, anchor: string, text: string): void {
   const source = readFileSync(`${folder}/src/${path}`, "utf8");
-  expect(source).toContain(place);
+  expect(source).toContain(anchor);
   writeFileSync(
     `${folder}/src/${path}`,
-    source.replace(place, () => place + text),
+    source.replace(anchor, () => anchor + text),
   );
 }
 

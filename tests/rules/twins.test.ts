@@ -62,13 +62,13 @@ describe.each(["client", "emulator", "proxy"] as const)("The verdict of the %s o
         if (await accepts(withTwin(request, path, twin))) accepted.push(twin);
       found.push([path, accepted]);
     }
-    const decided = listPaths(request).map((path) => [path, decidedFor(table, path, checker)]);
+    const decided = listPaths(request).map((path) => [path, listDecided(table, path, checker)]);
     expect(found).toEqual(decided);
   });
 });
 
-function decidedFor({ accepted, proxy }: TwinTable, path: string, place: string): string[] {
-  const ofProxy = place === "proxy" ? proxy?.[path]?.twins : undefined;
+function listDecided({ accepted, proxy }: TwinTable, path: string, checker: string): string[] {
+  const ofProxy = checker === "proxy" ? proxy?.[path]?.twins : undefined;
   return toList(ofProxy ?? accepted[path]);
 }
 

@@ -19,7 +19,7 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
     readonly page: Page;
     readonly collection: string;
     readonly listener: (changes: ReadonlyMap<string, unknown>) => void;
-    toldAt: number;
+    notifiedAt: number;
   }>();
   const waiting: (() => void)[] = [];
   let mode: DiskMode = "well";
@@ -42,7 +42,7 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
     /** Names of all collections. */
     names: () => [...collections.keys()],
     /** Contents of messages that pages have tried to store, by record key. */
-    asked: new Map<string, Set<string>>(),
+    sent: new Map<string, Set<string>>(),
     /** Returns the texts of a collection. */
     readTexts: (collection: string): ReadonlyMap<string, string> => collections.get(collection) ?? new Map(),
     countWatchers: (page: Page, collection: string) =>
@@ -70,7 +70,7 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
 
     async function write(collection: string, changes: ReadonlyMap<string, unknown>): Promise<void> {
       const texts = new Map([...changes].map(([key, record]) => [key, serialize(record)] as const));
-      for (const [key, record] of changes) noteAsked(key, record);
+      for (const [key, record] of changes) noteSent(key, record);
       return performWrite(`write ${collection}: ${[...texts.keys()]}`, () => {
         const isTooMuch = [...texts.values()].some((text) => (text?.length ?? 0) > LARGE);
         if (disk.mode === "full" || (disk.mode === "tight" && isTooMuch))
@@ -89,24 +89,24 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
       collection: string,
       listener: (changes: ReadonlyMap<string, unknown>) => void,
     ): () => void {
-      const watcher = { page, collection, listener, toldAt: 0 };
+      const watcher = { page, collection, listener, notifiedAt: 0 };
       watchers.add(watcher);
       return () => void watchers.delete(watcher);
     }
 
-    function noteAsked(key: string, record: unknown): void {
+    function noteSent(key: string, record: unknown): void {
       const { message } = Object(record) as { message?: { content?: string } };
       if (message?.content === undefined) return;
-      const contents = disk.asked.get(key) ?? new Set<string>();
-      disk.asked.set(key, contents.add(message.content));
+      const contents = disk.sent.get(key) ?? new Set<string>();
+      disk.sent.set(key, contents.add(message.content));
     }
 
     function notify(collection: string, texts: ReadonlyMap<string, string | undefined>): void {
       for (const watcher of watchers) {
         if (watcher.collection !== collection || watcher.page === page) continue;
         // the messages to one tab stay in their order, as those of a channel do
-        watcher.toldAt = Math.max(watcher.toldAt, timeline.now() + pickBetween(random, 1, 9));
-        timeline.after(watcher.toldAt - timeline.now(), () =>
+        watcher.notifiedAt = Math.max(watcher.notifiedAt, timeline.now() + pickBetween(random, 1, 9));
+        timeline.after(watcher.notifiedAt - timeline.now(), () =>
           watcher.page.deliver(() => watchers.has(watcher) && watcher.listener(getRecords(texts))),
         );
       }

@@ -24,7 +24,7 @@ export function findBrokenRule(simulation: Simulation): string | undefined {
     billsOnce,
     sendsSoundHistories,
     sendsForAReason,
-    billsWhatIsAsked,
+    billsWhatIsSent,
     sendsNothingWithdrawn,
     saysWhatWasNotSent,
     runsToolsOnce,
@@ -164,7 +164,7 @@ function billsForAReason(gateway: Simulation["gateway"], reasons: number): strin
 const KEPT_MS = 600_000;
 
 /** Checks that a proxy with stored responses bills each request of the user once, whatever the network does. */
-function billsWhatIsAsked({
+function billsWhatIsSent({
   gateway,
   storesResponses,
   locks,
@@ -316,9 +316,9 @@ function readContent({ id, role, content, outcome, toolCalls }: ChatMessage) {
 /** Nothing that a tab got, and no line of the log, has the gateway's key. */
 function keepsTheKey({ network, tabs, logs }: Simulation): string | undefined {
   const shown = tabs.flatMap((tab) => [...listReachable(tab).values()].map(({ content }) => content));
-  const told = [...network.exchanges.map(({ received }) => received), ...shown].find((text) =>
+  const leaked = [...network.exchanges.map(({ received }) => received), ...shown].find((text) =>
     text.includes(KEY),
   );
-  if (told !== undefined) return `a tab got the gateway's key: ${told.slice(0, 80)}`;
+  if (leaked !== undefined) return `a tab got the gateway's key: ${leaked.slice(0, 80)}`;
   return logs.some((line) => line.includes(KEY)) ? "the proxy's log has the gateway's key" : undefined;
 }

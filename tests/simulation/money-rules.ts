@@ -134,9 +134,9 @@ function findWrongLedger({ objects }: Proxy, accounts: readonly Account[], now: 
     const sumCalls = (calls: typeof settled) => calls.reduce((total, { amount }) => total + amount, 0);
     const sum = sumCalls(settled.filter(({ hasResponse }) => hasResponse));
     // a call whose process was lost before its response may have been done
-    const most = sumCalls(settled);
+    const max = sumCalls(settled);
     const spent = Number(row["spent"]);
-    if (spent < sum || spent > most) return `a budget has ${spent} spent, and confirmed ${sum}`;
+    if (spent < sum || spent > max) return `a budget has ${spent} spent, and confirmed ${sum}`;
   }
   return undefined;
 }

@@ -102,9 +102,9 @@ export function createNetwork(
       received: "",
       isWhole: false,
     };
-    const place = `network, ${page.name}${to && ` to ${to.slice(0, 20)}`}, ${method} ${exchange.path}`;
+    const label = `network, ${page.name}${to && ` to ${to.slice(0, 20)}`}, ${method} ${exchange.path}`;
     exchanges.push(exchange);
-    log(`${place}: sent ${body ?? ""}`);
+    log(`${label}: sent ${body ?? ""}`);
     const hangUp = new AbortController();
     /** The request at the server. It is referenced until it ends: a collected request gets no abort. */
     let arrived: Request | undefined;
@@ -130,7 +130,7 @@ export function createNetwork(
       };
       const loseConnection = (error: TypeError) => {
         if (!open.has(exchange)) return;
-        log(`${place}: ${error.message}`);
+        log(`${label}: ${error.message}`);
         exchange.error = (error.cause as { code: string }).code;
         exchange.isLeft = page.state === "gone";
         end();
@@ -148,7 +148,7 @@ export function createNetwork(
         exchange.hasArrived = true;
         arrived = new Request(url, { method, headers, body: body ?? null, signal: hangUp.signal });
         const response = await serve(arrived, exchange).catch((error) => {
-          log(`${place}: the server fails: ${error}`);
+          log(`${label}: the server fails: ${error}`);
           return reset();
         });
         exchange.hasResponse = !(response instanceof Error);
@@ -162,7 +162,7 @@ export function createNetwork(
         const { status, headers } = response;
         page.deliver(() => {
           exchange.status = status;
-          log(`${place}: ${status}`);
+          log(`${label}: ${status}`);
           const body = response.body && relay(response.body);
           if (!body) end();
           resolve(new Response(body, { status, headers }));
@@ -197,7 +197,7 @@ export function createNetwork(
                   ({ done: isOver, value }) =>
                     pass(() => {
                       exchange.isWhole = isOver;
-                      if (isOver) log(`${place}: ends`);
+                      if (isOver) log(`${label}: ends`);
                       // a cut comes at any byte
                       const bytes = isCut ? value?.slice(0, value.length >> 1) : value;
                       if (bytes) exchange.received += decoder.decode(bytes);

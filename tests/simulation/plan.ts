@@ -202,8 +202,8 @@ function mix(steps: readonly Step[], choice: readonly Mishap[], random: Random):
   const own = pickBetween(random, 0, 5);
   const parts = (pickNth(choice, pickBetween(random, 0, choice.length - 1)) as Mishap)(random);
   const added = parts.map(
-    ([action, most, nth = pickBetween(random, 0, 23)]): Step => ({
-      afterMs: pickBetween(random, 0, most),
+    ([action, maxMs, nth = pickBetween(random, 0, 23)]): Step => ({
+      afterMs: pickBetween(random, 0, maxMs),
       do: action,
       tab: random() < 0.8 ? own : pickBetween(random, 0, 5),
       nth,
@@ -347,8 +347,8 @@ function withBeginning(plan: Plan, name: string, choice: typeof beginnings): Pla
   const happenings = begin(random);
   const hasReload = happenings.some(([action]) => action === "reload");
   const steps = [...happenings, ["wait", 90_000] as const].map(
-    ([action, most, nth = pickBetween(random, 0, 23), tab = 0]): Step => ({
-      afterMs: pickBetween(random, 0, most),
+    ([action, maxMs, nth = pickBetween(random, 0, 23), tab = 0]): Step => ({
+      afterMs: pickBetween(random, 0, maxMs),
       do: action,
       // a reading page is the last opened page; a reload replaces a page
       tab: action !== "freeze" ? tab : plan.tabs - (hasReload ? 1 : 0),
@@ -369,8 +369,8 @@ function withOrders(
 ): Pick<Plan, "once" | "view" | "steps"> {
   const random = createRandom(seed, "orders");
   if (proxy !== "stored" || random() < 0.3) return { view, steps };
-  const step = (action: Action, most: number): Step => ({
-    afterMs: pickBetween(random, 0, most),
+  const step = (action: Action, maxMs: number): Step => ({
+    afterMs: pickBetween(random, 0, maxMs),
     do: action,
     tab: pickBetween(random, 0, 5),
     nth: pickBetween(random, 0, 23),
@@ -384,13 +384,13 @@ function withOrders(
       "restart proxy": 1,
       crash: 1,
     });
-    const asked = { ...step(kind, 3000), tab: each.tab };
+    const order = { ...step(kind, 3000), tab: each.tab };
     const again = Array.from({ length: pickBetween(random, 1, 3) }, () => ({
       ...step(`${kind} again`, 90_000),
       tab: random() < 0.7 ? each.tab : pickBetween(random, 0, 5),
     }));
     const broken =
-      fault === "break connection" ? [step(fault, 10), step(fault, 10), asked] : [asked, step(fault, 900)];
+      fault === "break connection" ? [step(fault, 10), step(fault, 10), order] : [order, step(fault, 900)];
     return [each, ...broken, ...again];
   });
   return { once: true, view, steps: mixed };
@@ -444,8 +444,8 @@ function withViews(seed: number, steps: readonly Step[]): Pick<Plan, "view" | "s
 
 /** Shows a video by its id, makes another one in the same component, and hides that for a while. */
 function pickAnotherVideo(random: Random, tab: number): readonly Step[] {
-  const step = (action: Action, least: number): Step => ({
-    afterMs: pickBetween(random, least, 2 * least),
+  const step = (action: Action, minMs: number): Step => ({
+    afterMs: pickBetween(random, minMs, 2 * minMs),
     do: action,
     tab,
     // the component of the video, and one of the videos

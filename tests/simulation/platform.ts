@@ -109,8 +109,8 @@ export function installPlatform(parts: PlatformParts): () => void {
   }
 
   function getRandomValues<Values extends Uint8Array | Uint32Array>(values: Values): Values {
-    const most = 2 ** (8 * values.BYTES_PER_ELEMENT);
-    for (const index of values.keys()) values[index] = Math.floor(random() * most);
+    const max = 2 ** (8 * values.BYTES_PER_ELEMENT);
+    for (const index of values.keys()) values[index] = Math.floor(random() * max);
     return values;
   }
 

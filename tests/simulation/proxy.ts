@@ -53,7 +53,7 @@ const RATE = 30;
  * @param plan its `budget` is what the user may spend in one window, in tokens
  */
 export function createProxyServer(
-  { seed, proxy: mode, once: isOnce, budget: most, log: logFault }: ProxyPlan,
+  { seed, proxy: mode, once: isOnce, budget: maxTokens, log: logFault }: ProxyPlan,
   timeline: Timeline,
   gateway: (request: Request, exchange: Exchange) => Promise<Response>,
   log: (detail: string) => void,
@@ -149,7 +149,7 @@ export function createProxyServer(
       host: ledger.watch(cloudflareHost(({ purpose }) => bindObjects(purpose))),
       plugins: ledger.watchPlugins<Env>([
         budget<Env>({
-          limits: { user: most, all: 10_000_000 },
+          limits: { user: maxTokens, all: 10_000_000 },
           windowMs: WINDOW_MS,
           // reservations of a lost process remain: the rules compare the settled amounts
           reservationTtlMs: 2 * WINDOW_MS,

@@ -149,8 +149,8 @@ describe("JSON that is not complete yet", () => {
       fc.tuple(anyJSON, fc.nat(), fc.constantFrom("}", "]", ",", ":", '"', "\\", "x", "0", "-", "\n", "")),
     );
     fc.assert(
-      fc.property(text, ([json, place, put]) => {
-        const at = place % (json.length + 1);
+      fc.property(text, ([json, position, put]) => {
+        const at = position % (json.length + 1);
         const changed = json.slice(0, at) + put + json.slice(at + 1);
         const document = createPartialJSON();
         document.push(changed);

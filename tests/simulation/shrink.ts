@@ -41,7 +41,7 @@ export async function shrink(failing: Failing, tries = 600): Promise<Failing> {
 
   async function dropOneMore(): Promise<boolean> {
     for (const index of best.plan.steps.keys())
-      if (await isBetter({ steps: best.plan.steps.filter((_, place) => place !== index) })) return true;
+      if (await isBetter({ steps: best.plan.steps.filter((_, at) => at !== index) })) return true;
     return false;
   }
 }
@@ -52,5 +52,5 @@ export function getKind({ failure }: Run): string | undefined {
 }
 
 function makeQuicker(steps: readonly Step[], index: number): readonly Step[] {
-  return steps.map((step, place) => (place === index ? { ...step, afterMs: 10 } : step));
+  return steps.map((step, at) => (at === index ? { ...step, afterMs: 10 } : step));
 }

@@ -10,8 +10,8 @@ const FIRST_USERS = /(?:question|aside|video) \d/;
 export function findLostOnLeaving({ disk }: Simulation, tab: Tab): string | undefined {
   if (tab.tree) return undefined;
   const lost = tab.chat.getSnapshot().messages.find(({ id, content }) => {
-    const asked = disk.asked.get(id);
-    return asked && !asked.has(content) && !disk.corrupted.has(id);
+    const sent = disk.sent.get(id);
+    return sent && !sent.has(content) && !disk.corrupted.has(id);
   });
   return lost && `tab ${tab.page.id}: "${lost.content}" was shown, and not written when the page was left`;
 }
@@ -21,8 +21,8 @@ export function keepsUsersApart({ tabs, stranger, disk, locks }: Simulation): st
   if (!stranger) return undefined;
   const own = stranger.page;
   for (const tab of tabs) {
-    const told = listTexts(tab).find((text) => text.includes(SECRET));
-    if (told !== undefined) return `tab ${tab.page.id} shows "${told}" of another user`;
+    const leaked = listTexts(tab).find((text) => text.includes(SECRET));
+    if (leaked !== undefined) return `tab ${tab.page.id} shows "${leaked}" of another user`;
     const lock = locks.listNames(tab.page).find((name) => locks.listNames(own).includes(name));
     if (lock !== undefined) return `two users share the lock ${lock}`;
   }

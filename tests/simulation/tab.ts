@@ -34,12 +34,12 @@ type CallEvent = Extract<ClientEvent, { readonly kind: string }>;
 /** How an app uses the library: with stores, or with components and hooks. */
 export type View = "stores" | "hooks" | "strict hooks";
 
-type ChatVerb = "send" | "stop" | "reset" | "retry" | "regenerate" | "edit";
-type TurnVerb = "switchBranch" | "cancelQueued" | "approve" | "deny" | "addToolOutput";
+type ChatMethod = "send" | "stop" | "reset" | "retry" | "regenerate" | "edit";
+type TurnMethod = "switchBranch" | "cancelQueued" | "approve" | "deny" | "addToolOutput";
 
 /** The stores of an app, or the verbs of its hooks: the chat, the videos, images, and one asset. */
 export interface Stores {
-  readonly chat: Pick<ChatStore, "getSnapshot" | ChatVerb | TurnVerb>;
+  readonly chat: Pick<ChatStore, "getSnapshot" | ChatMethod | TurnMethod>;
   readonly list: Omit<VideoTaskList, "subscribe">;
   readonly video: Pick<VideoTaskStore, "create" | "refetch" | "reset">;
   readonly images: Pick<ImageStore<"gamma-image-5-0-260128">, "getSnapshot" | "generate" | "stop" | "reset">;
@@ -60,7 +60,7 @@ export interface Tab extends Stores {
   /** Set while the session of the user is over: no request can be made. */
   isSignedOut: boolean;
   /** Calls a verb, and notes it until it is settled. */
-  call(name: string, verb: () => Promise<unknown>): void;
+  call(name: string, method: () => Promise<unknown>): void;
   /** Runs code of the app. */
   run<T>(act: () => T): T;
   /** Signs the user out: removes all that the app has stored for the user. Only in apps that use the stores. */
@@ -137,7 +137,7 @@ export function openTab(parts: TabParts): Tab {
     Object.assign(tab, view === "stores" ? openStores(options, page) : openTree(options, page, view)),
   );
 
-  function call(name: string, verb: () => Promise<unknown>): void {
+  function call(name: string, method: () => Promise<unknown>): void {
     const key = {};
     const from = page.clock.now();
     pending.set(key, name);
@@ -145,7 +145,7 @@ export function openTab(parts: TabParts): Tab {
       pending.delete(key);
       onSettled(name, settled, from);
     };
-    page.run(verb).then(settle, (error) => settle(new Error(`${name} rejected`, { cause: error })));
+    page.run(method).then(settle, (error) => settle(new Error(`${name} rejected`, { cause: error })));
   }
 }
 

@@ -287,8 +287,8 @@ function createProxy(seed: number, illness: Illness, trace: string[]) {
 
   function assertAffordable(calls: number): void {
     if (requests > ENDLESS) throw new Error("a call does not end");
-    const most = calls * (3 * SIZE + PART);
-    if (sentBytes > most) throw new Error(`${sentBytes} bytes were sent, and ${most} may be`);
+    const maxBytes = calls * (3 * SIZE + PART);
+    if (sentBytes > maxBytes) throw new Error(`${sentBytes} bytes were sent, and ${maxBytes} may be`);
   }
 
   function assertWhole(id: string, bytes: Uint8Array): void {

@@ -114,15 +114,15 @@ test("a response holds a few times its text while it streams", async () => {
   const client = createClientFor(50_000, 65_536);
   const stream = streamChat(client, question);
   const before = measureHeldBytes();
-  let most = 0;
+  let peak = 0;
   let deltas = 0;
   for await (const _ of stream) {
     deltas += 1;
-    if (deltas % 16_000 === 0) most = Math.max(most, measureHeldBytes() - before);
+    if (deltas % 16_000 === 0) peak = Math.max(peak, measureHeldBytes() - before);
   }
   const { content, reasoning_content: reasoning = "" } = stream.snapshot;
   // two bytes for each character; a tree of deltas takes twenty
-  expect(most / (content.length + reasoning.length)).toBeLessThan(8);
+  expect(peak / (content.length + reasoning.length)).toBeLessThan(8);
 });
 
 test("a response that waits for its next read holds none of the reads before", async () => {

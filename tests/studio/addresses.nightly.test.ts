@@ -76,7 +76,7 @@ describe.skipIf(!hasChromium)("addresses of the studio in Chromium (skipped wher
       await note().waitFor();
       expect(page.url()).toContain(hash);
       await studio.sendMessage("Hello");
-      await studio.answer().getByRole("button", { name: "Regenerate" }).waitFor();
+      await studio.findReply().getByRole("button", { name: "Regenerate" }).waitFor();
       await expect.poll(() => note().count()).toBe(0);
       expect(studio.bodies).toHaveLength(1);
     },
@@ -114,7 +114,7 @@ describe.skipIf(!hasChromium)("addresses of the studio in Chromium (skipped wher
     await go("#/chat");
     await page.getByRole("region", { name: "Welcome" }).waitFor();
     await studio.sendMessage("Hello");
-    await studio.answer().waitFor();
+    await studio.findReply().waitFor();
   });
 
   test("Addresses of any kind show a page that can be used, where a page is opened at them", async () => {

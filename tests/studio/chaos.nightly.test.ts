@@ -46,35 +46,35 @@ describe.skipIf(!hasChromium)(
     });
 
     /** Asks, and waits until the gateway holds the response in its middle. */
-    async function askAndHold(): Promise<void> {
+    async function sendAndHold(): Promise<void> {
       pauses = 40;
       await studio.sendMessage("Where do rivers go?");
       await expect.poll(() => pauses).toBeLessThan(0);
-      await studio.answer().getByText("Rivers run to the sea").waitFor();
+      await studio.findReply().getByText("Rivers run to the sea").waitFor();
     }
-    const regenerate = () => studio.answer().getByRole("button", { name: "Regenerate" });
+    const regenerate = () => studio.findReply().getByRole("button", { name: "Regenerate" });
     const alert = () => studio.page.getByRole("alert");
 
     test("a response whose proxy is killed is not whole, and one click gets all of it after the restart", async () => {
       studio = await openStudio(await getSharedBrowser(), `${scenario.address}/#/chat`);
-      await askAndHold();
+      await sendAndHold();
       await scenario.killWorker();
       await scenario.restartWorker();
       await alert().getByRole("button", { name: "Try again" }).waitFor();
       await studio.settled();
-      await studio.answer().getByText("Rivers run to the sea").waitFor();
+      await studio.findReply().getByText("Rivers run to the sea").waitFor();
       pauses = Number.POSITIVE_INFINITY;
       goOn();
       await alert().getByRole("button", { name: "Try again" }).click();
       await regenerate().waitFor();
-      await studio.answer().getByText("That is all of it.").waitFor();
+      await studio.findReply().getByText("That is all of it.").waitFor();
       await alert().waitFor({ state: "detached" });
       expect(scenario.billed()).toHaveLength(2);
     });
 
     test("a response goes on where a network that flaps has lost it, and is requested once", async () => {
       studio = await openStudio(await getSharedBrowser(), `${scenario.address}/#/chat`);
-      await askAndHold();
+      await sendAndHold();
       for (let times = 0; times < 3; times += 1) {
         await studio.page.context().setOffline(true);
         await studio.page.getByText("No connection").waitFor();
@@ -85,7 +85,7 @@ describe.skipIf(!hasChromium)(
       pauses = Number.POSITIVE_INFINITY;
       goOn();
       await regenerate().waitFor();
-      await studio.answer().getByText("That is all of it.").waitFor();
+      await studio.findReply().getByText("That is all of it.").waitFor();
       await expect.poll(() => alert().count()).toBe(0);
       // the connection was lost, and the response read on behind its last event
       expect(studio.seen.some((text) => text.includes("last-event-id"))).toBe(true);

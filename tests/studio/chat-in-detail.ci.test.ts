@@ -7,14 +7,14 @@ const LONG_NOTE = Array.from({ length: 24 }, (_, index) => `word ${index}`).join
 describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where there is none)", () => {
   const {
     room,
-    askAndWait,
+    sendAndWait,
     offerTools,
     chooseModel,
     openNewChat,
     actOnChat,
     findButton,
     findQuestion,
-    findAnswers,
+    findReplies,
     findCard,
     findRail,
     findEntry,
@@ -22,18 +22,18 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
 
   describe("a response", () => {
     test("has colored code, a table and a formula, within the policy of the page", async () => {
-      await askAndWait("Show me what you can do");
-      const code = room.studio.answer().getByRole("figure", { name: "Code: ts" });
+      await sendAndWait("Show me what you can do");
+      const code = room.studio.findReply().getByRole("figure", { name: "Code: ts" });
       await expect.poll(() => code.locator("[style*=color]").count()).toBeGreaterThan(20);
-      await room.studio.answer().getByRole("table").waitFor();
-      await expect.poll(() => room.studio.answer().locator(".katex").count()).toBeGreaterThan(3);
+      await room.studio.findReply().getByRole("table").waitFor();
+      await expect.poll(() => room.studio.findReply().locator(".katex").count()).toBeGreaterThan(3);
     });
 
     test("Code has the colors of the theme that is chosen, and of the system where none is", async () => {
       room.studio.spend();
       await room.page.emulateMedia({ colorScheme: "light" });
-      await askAndWait("Show me what you can do");
-      const code = room.studio.answer().getByRole("figure", { name: "Code: ts" });
+      await sendAndWait("Show me what you can do");
+      const code = room.studio.findReply().getByRole("figure", { name: "Code: ts" });
       const word = code.locator("span[style*=color]").getByText("interface", { exact: true });
       const color = () => word.evaluate((it) => getComputedStyle(it).color);
       const light = await color();
@@ -58,25 +58,25 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
         await room.page.keyboard.press("Escape");
       };
       await turn();
-      await askAndWait("Name three rivers as JSON");
-      await room.studio.answer().getByRole("figure", { name: "Code: json" }).getByText("rivers").waitFor();
+      await sendAndWait("Name three rivers as JSON");
+      await room.studio.findReply().getByRole("figure", { name: "Code: json" }).getByText("rivers").waitFor();
       await turn();
     });
 
     test("reserves space for its formulas until they can be drawn", async () => {
       const release = await room.studio.hold("**/assets/formula-math-*.js");
       await room.page.reload();
-      await askAndWait("Show me what you can do");
-      const formula = room.studio.answer().getByRole("img", { name: "Formula" });
+      await sendAndWait("Show me what you can do");
+      const formula = room.studio.findReply().getByRole("img", { name: "Formula" });
       await formula.first().waitFor();
-      await expect.poll(() => room.studio.answer().innerText()).not.toMatch(/\$|\\\w/);
+      await expect.poll(() => room.studio.findReply().innerText()).not.toMatch(/\$|\\\w/);
       await release();
-      await findAnswers().first().locator(".katex").first().waitFor();
+      await findReplies().first().locator(".katex").first().waitFor();
       await formula.first().waitFor({ state: "detached" });
     });
 
     test("keeps its end in view when the page gets lower", async () => {
-      await askAndWait("Show me what you can do");
+      await sendAndWait("Show me what you can do");
       const log = room.page.getByRole("log");
       // the log is reversed: its end has the scroll position 0
       const below = () => log.evaluate((it) => Math.abs(Math.round(it.scrollTop)));
@@ -99,14 +99,14 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
           if (text) seen.push(text.innerText);
         }).observe(document.body, { childList: true, subtree: true, characterData: true });
       });
-      await askAndWait("[[slow]] Say ‘small steps’ in Chinese, Arabic and Hindi");
+      await sendAndWait("[[slow]] Say ‘small steps’ in Chinese, Arabic and Hindi");
       const seen = await room.page.evaluate(() => (globalThis as unknown as { seen: string[] }).seen);
       expect(seen.length).toBeGreaterThan(5);
       expect(seen.filter((text) => /\*\*|^\|.*\|$/m.test(text))).toEqual([]);
     });
 
     test("streams in a second tab, too; its end and the chat's are there as well", async () => {
-      await askAndWait("Hello");
+      await sendAndWait("Hello");
       const tab = await room.page.context().newPage();
       await tab.goto(room.page.url());
       const other = tab.getByRole("article", { name: "Assistant's message" });
@@ -134,7 +134,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
 
     test("A silent response says for how long, until it is stopped", async () => {
       await room.studio.sendMessage("[[stall]] Explain the quadratic formula");
-      await room.studio.answer().locator("p").first().waitFor();
+      await room.studio.findReply().locator("p").first().waitFor();
       await room.page.evaluate(() => {
         const { now } = Date;
         let ahead = 0;
@@ -146,28 +146,28 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       // more text may come at first: the silence begins with the last of it
       const pass = async () => {
         await room.page.evaluate("Date.pass()");
-        return (await room.studio.answer().getByRole("timer").allInnerTexts()).join();
+        return (await room.studio.findReply().getByRole("timer").allInnerTexts()).join();
       };
       await expect.poll(pass, { interval: 1500 }).toMatch(/^No new text for \d\d s/);
       await room.page.evaluate("Date.back()");
       await findButton("Stop").click();
-      await room.studio.answer().getByText("Stopped").waitFor();
+      await room.studio.findReply().getByText("Stopped").waitFor();
       await expect.poll(() => room.page.getByRole("timer").count()).toBe(0);
     });
 
     test("A response that reached its length limit is continued", async () => {
-      await askAndWait("[[length]] Write a debounce function in TypeScript");
-      await room.studio.answer().getByText("length limit").waitFor();
+      await sendAndWait("[[length]] Write a debounce function in TypeScript");
+      await room.studio.findReply().getByText("length limit").waitFor();
       await findButton("Continue").click();
-      await findAnswers().nth(1).getByRole("button", { name: "Regenerate" }).waitFor();
+      await findReplies().nth(1).getByRole("button", { name: "Regenerate" }).waitFor();
       expect(room.studio.bodies[1]?.messages.at(-1)).toEqual({ role: "user", content: "Continue" });
     });
 
     test("A response without a finish_reason may be incomplete, and is continued", async () => {
-      await askAndWait("[[unconfirmed]] Write a debounce function in TypeScript");
-      await room.studio.answer().getByText("may be incomplete").waitFor();
+      await sendAndWait("[[unconfirmed]] Write a debounce function in TypeScript");
+      await room.studio.findReply().getByText("may be incomplete").waitFor();
       await findButton("Continue").click();
-      await findAnswers().nth(1).getByRole("button", { name: "Regenerate" }).waitFor();
+      await findReplies().nth(1).getByRole("button", { name: "Regenerate" }).waitFor();
       expect(room.studio.bodies[1]?.messages.at(-1)).toEqual({ role: "user", content: "Continue" });
     });
 
@@ -185,8 +185,8 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     test("runs when the model calls it; the steps of the turn are in one box with one row of actions", async () => {
       await offerTools();
       await room.studio.sendMessage("Roll three six-sided dice");
-      await room.studio.answer().getByText("The totals of 3 × 6 sides").waitFor();
-      const steps = room.studio.answer().getByRole("button", { name: "Roll dice · 3 steps" });
+      await room.studio.findReply().getByText("The totals of 3 × 6 sides").waitFor();
+      const steps = room.studio.findReply().getByRole("button", { name: "Roll dice · 3 steps" });
       await steps.click();
       await findCard("Roll dice").getByText("total").waitFor();
       await expect
@@ -194,7 +194,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
         .toMatch(/count\s+3\s+sides\s+6[\s\S]*Done|Done[\s\S]*count/);
       await findButton("Regenerate").waitFor();
       await expect
-        .poll(() => room.studio.answer().getByRole("button", { name: "Regenerate" }).count())
+        .poll(() => room.studio.findReply().getByRole("button", { name: "Regenerate" }).count())
         .toBe(1);
     });
 
@@ -204,14 +204,14 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await findCard("Save a note").getByText("word 0").waitFor();
       await expect.poll(() => findButton("Approve").count()).toBe(0);
       await findButton("Stop").click();
-      await room.studio.answer().getByText("Stopped").waitFor();
+      await room.studio.findReply().getByText("Stopped").waitFor();
     });
 
     test("A denied tool does not run, and the model is told", async () => {
       await offerTools();
       await room.studio.sendMessage('Keep a note: "nothing"');
       await findButton("Deny").click();
-      await room.studio.answer().getByText("nothing was kept").waitFor();
+      await room.studio.findReply().getByText("nothing was kept").waitFor();
       await expect
         .poll(() => room.studio.bodies[1]?.messages.at(-1))
         .toMatchObject({ role: "tool", content: expect.stringContaining("did not allow") });
@@ -223,13 +223,13 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await findButton("dusk").waitFor();
       await room.page.reload();
       await findButton("dusk").click();
-      await room.studio.answer().getByText("dusk it is").waitFor();
+      await room.studio.findReply().getByText("dusk it is").waitFor();
     });
 
     test("is not offered to a model that calls none", async () => {
       await offerTools();
       await chooseModel("Gamma Chat 1.6");
-      await askAndWait("Hello");
+      await sendAndWait("Hello");
       expect(room.studio.bodies[0]).not.toHaveProperty("tools");
       expect(room.studio.bodies[0]?.model).toBe("gamma-chat-1-6-251015");
       await chooseModel("Alpha 4.1 Flash");
@@ -240,21 +240,21 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     test("The cost of a conversation counts the versions that are not shown, too", async () => {
       const words = room.page.locator("p", { hasText: /^Play money [\d.]/ });
       const amount = async () => Number(/[\d.]+/.exec((await words.textContent()) ?? "")?.[0]);
-      await askAndWait("Hello");
+      await sendAndWait("Hello");
       await words.waitFor();
       const first = await amount();
       await findButton("Regenerate").click();
-      await room.studio.answer().getByText("2/2").waitFor();
+      await room.studio.findReply().getByText("2/2").waitFor();
       await expect.poll(amount).toBeGreaterThan(first);
       await room.studio.settled();
       const both = await amount();
       await findButton("Previous version").press("Enter");
-      await room.studio.answer().getByText("1/2").waitFor();
+      await room.studio.findReply().getByText("1/2").waitFor();
       expect(await amount()).toBe(both);
     });
 
     test("Edit makes versions of a question, each with its own response", async () => {
-      await askAndWait("Hello");
+      await sendAndWait("Hello");
       await findButton("Edit").press("Enter");
       const editor = room.page.getByRole("textbox", { name: "Edit your message" });
       await editor.fill("Never mind");
@@ -290,7 +290,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await expect.poll(() => findButton("Send").isDisabled()).toBe(true);
       await findButton(/^Switch to Alpha/).click();
       await findButton("Send").click();
-      await room.studio.answer().getByRole("button", { name: "Regenerate" }).waitFor();
+      await room.studio.findReply().getByRole("button", { name: "Regenerate" }).waitFor();
       expect(room.studio.bodies[0]?.model).toBe("alpha-v4.1-flash");
     });
 
@@ -308,7 +308,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     });
 
     test("keeps a draft for each chat, also over a reload", async () => {
-      await askAndWait("A chat with a draft");
+      await sendAndWait("A chat with a draft");
       await room.studio.field.fill("And then");
       await openNewChat();
       await expect.poll(() => room.studio.field.inputValue()).toBe("");
@@ -322,21 +322,21 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
   describe("conversations", () => {
     test("go on with their response while another is open, and the tab's title says so", async () => {
       await room.studio.sendMessage("[[stall]] Plan a quiet weekend");
-      await room.studio.answer().locator("p").first().waitFor();
+      await room.studio.findReply().locator("p").first().waitFor();
       await expect.poll(() => room.page.title()).toBe("Responding… [[stall]] Plan a quiet weekend · Sluice");
       await openNewChat();
       await findRail().getByRole("img", { name: "Responding" }).waitFor();
-      await askAndWait("Hello");
+      await sendAndWait("Hello");
       await findRail()
         .getByRole("link", { name: /Plan a quiet weekend/ })
         .click();
       await findButton("Stop").click();
-      await room.studio.answer().getByText("Stopped").waitFor();
+      await room.studio.findReply().getByText("Stopped").waitFor();
       expect(room.studio.bodies).toHaveLength(2);
     });
 
     test("are renamed, deleted, and brought back with Undo", async () => {
-      await askAndWait("Hello");
+      await sendAndWait("Hello");
       await actOnChat("Rename");
       const title = room.page.getByRole("textbox", { name: "Title" });
       await title.fill("Greetings");
@@ -356,7 +356,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
   test("a long question is shown in part, and the messages have half of a small screen", async () => {
     const text = Array.from({ length: 40 }, (_, line) => `Line ${line} of a long question`).join("\n");
     await room.studio.sendMessage(text);
-    await room.studio.answer().getByRole("button", { name: "Regenerate" }).waitFor();
+    await room.studio.findReply().getByRole("button", { name: "Regenerate" }).waitFor();
     const height = async () => (await findQuestion().boundingBox())?.height ?? 0;
     expect(await height()).toBeLessThan(450);
     await findButton("Show more").click();

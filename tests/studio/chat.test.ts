@@ -7,12 +7,12 @@ const LONG_NOTE = Array.from({ length: 24 }, (_, index) => `word ${index}`).join
 describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where there is none)", () => {
   const {
     room,
-    askAndWait,
+    sendAndWait,
     offerTools,
     openNewChat,
     findButton,
     findQuestion,
-    findAnswers,
+    findReplies,
     findEntry,
     findEntries,
     findCard,
@@ -26,7 +26,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await expect.poll(() => findButton("Regenerate").count()).toBe(0);
       // it ends in front of a word in bold
       await expect
-        .poll(() => room.studio.answer().locator("p").first().innerText())
+        .poll(() => room.studio.findReply().locator("p").first().innerText())
         .toMatch(/^Two days[^*]+$/);
       await room.page.reload();
       await alert.getByText("The model had an error").waitFor();
@@ -48,9 +48,9 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await expect.poll(() => findButton("Regenerate").count()).toBe(0);
       expect(room.studio.bodies).toHaveLength(1);
       await findButton("Approve").press("Enter");
-      await room.studio.answer().getByText("The page has your note now").waitFor();
+      await room.studio.findReply().getByText("The page has your note now").waitFor();
       await room.studio
-        .answer()
+        .findReply()
         .getByRole("button", { name: /^Save a note · / })
         .click();
       await findCard("Save a note").getByText("saved").waitFor();
@@ -59,18 +59,18 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
 
   describe("versions", () => {
     test("Regenerate makes versions of a response, and the arrows lead between them", async () => {
-      await askAndWait("Hello");
+      await sendAndWait("Hello");
       const release = await room.studio.hold(COMPLETIONS);
       await findButton("Regenerate").click();
       await findButton("Stop").click();
       await release();
-      await room.studio.answer().getByText("2/2").waitFor();
-      await room.studio.answer().getByText("Stopped").waitFor();
+      await room.studio.findReply().getByText("2/2").waitFor();
+      await room.studio.findReply().getByText("Stopped").waitFor();
       await findButton("Previous version").press("Enter");
-      await room.studio.answer().getByText("1/2").waitFor();
-      await room.studio.answer().getByText("Stopped").waitFor({ state: "detached" });
+      await room.studio.findReply().getByText("1/2").waitFor();
+      await room.studio.findReply().getByText("Stopped").waitFor({ state: "detached" });
       await findButton("Next version").click();
-      await room.studio.answer().getByText("Stopped").waitFor();
+      await room.studio.findReply().getByText("Stopped").waitFor();
     });
   });
 
@@ -115,7 +115,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await room.page.getByRole("alert").getByText("notes.pdf").waitFor();
       await expect.poll(() => findButton("Send").isEnabled()).toBe(true);
       await findButton("Send").click();
-      await room.studio.answer().getByRole("button", { name: "Regenerate" }).waitFor();
+      await room.studio.findReply().getByRole("button", { name: "Regenerate" }).waitFor();
       await expect.poll(() => previews().count()).toBe(0);
       await expect
         .poll(() => findQuestion().getByRole("list", { name: "Images" }).getByRole("listitem").count())
@@ -135,7 +135,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await findButton("Remove “Never mind”").click();
       await queue.getByText("Never mind").waitFor({ state: "detached" });
       await release();
-      await findAnswers().nth(1).getByRole("button", { name: "Regenerate" }).waitFor();
+      await findReplies().nth(1).getByRole("button", { name: "Regenerate" }).waitFor();
       expect(room.studio.bodies.map(({ messages }) => messages.at(-1))).toMatchObject([
         { content: "Hello" },
         { content: "Thanks" },
@@ -146,9 +146,9 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
   describe("conversations", () => {
     test("are listed with the newest question first, and survive a reload", async () => {
       const newest = async () => (await findEntries()).slice(0, 2);
-      await askAndWait("First of two");
+      await sendAndWait("First of two");
       await openNewChat();
-      await askAndWait("Second of two");
+      await sendAndWait("Second of two");
       await expect.poll(newest).toEqual(["Second of two", "First of two"]);
       await room.page.reload();
       await findQuestion().getByText("Second of two").waitFor();
@@ -156,7 +156,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await findQuestion().getByText("First of two").waitFor();
       await expect.poll(() => findEntry("First of two").getAttribute("aria-current")).toBe("page");
       await expect.poll(() => room.page.title()).toBe("First of two · Sluice");
-      await askAndWait("Hi");
+      await sendAndWait("Hi");
       await expect.poll(newest).toEqual(["First of two", "Second of two"]);
     });
   });

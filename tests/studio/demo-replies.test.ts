@@ -25,7 +25,7 @@ const client = createClient({
   apiKey: "sk-test",
   onEvent: () => {},
 });
-const files = new Map(readReplies().map((answer) => [answer.id, answer]));
+const files = new Map(readReplies().map((reply) => [reply.id, reply]));
 const chats = demoPrompts.filter(({ room }) => room === "chat");
 const tools = ["roll_dice", "save_note", "pick_color"].map((name) => ({
   type: "function",
@@ -185,8 +185,8 @@ test("a prompt about another thing does not get a response that has one of its w
 });
 
 test("a model whose replies are short says the beginning", async () => {
-  const answers = chats.filter(({ tool, needsImage: needsPicture }) => !tool && !needsPicture);
-  for (const { prompt, id } of answers) {
+  const replies = chats.filter(({ tool, needsImage: needsPicture }) => !tool && !needsPicture);
+  for (const { prompt, id } of replies) {
     const text = await requestText([user(prompt)], { model: "gamma-chat-1-6-251015" });
     expect(text).toBe(files.get(id)?.brief);
     expect(findContent(id).startsWith(text)).toBe(true);

@@ -89,7 +89,7 @@ describe.skipIf(!findChromium())("the demo in Chromium (skipped where there is n
       [
         document.documentElement.outerHTML,
         document.cookie,
-        ...[localStorage, sessionStorage].map((kept) => JSON.stringify(kept)),
+        ...[localStorage, sessionStorage].map((storage) => JSON.stringify(storage)),
       ].join(),
     );
     const readDatabases = () =>
@@ -135,7 +135,7 @@ describe.skipIf(!findChromium())("the demo in Chromium (skipped where there is n
     const studio = await reopenStudio(await getSharedBrowser(), demo.address);
     const { page } = studio;
     // behind its reasoning: what is stopped there has nothing to go on with
-    const text = () => studio.answer().getByText("Two days, one river");
+    const text = () => studio.findReply().getByText("Two days, one river");
     await studio.sendMessage("[[stall]] Plan a quiet weekend in a town by a river");
     await text().waitFor();
     await page.reload();
@@ -144,7 +144,7 @@ describe.skipIf(!findChromium())("the demo in Chromium (skipped where there is n
     await expect.poll(() => studio.seen.join()).toContain("/v1/chat/streams/");
     expect(studio.bodies).toHaveLength(1);
     await studio.field.press("Escape");
-    await studio.answer().getByText("Stopped").waitFor();
+    await studio.findReply().getByText("Stopped").waitFor();
     await page.getByRole("button", { name: "Continue" }).waitFor();
     await studio.close();
     expect(studio.problems).toEqual([]);
@@ -163,7 +163,7 @@ describe.skipIf(!findChromium())("the demo in Chromium (skipped where there is n
     const video = Buffer.from(createVideo(640, 360, 5, { content: 9_000_000 }));
     await page.getByRole("button", { name: "References" }).click();
     await page.getByRole("button", { name: "Add: Reference videos" }).click();
-    const folder = await mkdtemp(join(tmpdir(), "sluice-film-"));
+    const folder = await mkdtemp(join(tmpdir(), "sluice-video-"));
     const path = join(folder, "walk.mp4");
     await writeFile(path, video);
     await page.getByLabel("Reference videos: files").setInputFiles(path);

@@ -14,7 +14,7 @@ async function drop({ page }: StudioSuite, images: number, texts = 0): Promise<v
         // bytes behind the image: no two are the same file
         transfer.items.add(new File([bytes, String(at)], `p${at}.png`, { type: "image/png" }));
       for (let at = 0; at < texts; at += 1)
-        transfer.items.add(new File(["film"], `t${at}.mp4`, { type: "video/mp4" }));
+        transfer.items.add(new File(["video"], `t${at}.mp4`, { type: "video/mp4" }));
       return transfer;
     },
     { png: PNG, pictures: images, texts },

@@ -106,7 +106,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
   }
   const field = (name: string, tab = page) => tab.getByRole("textbox", { name, exact: true });
   const button = (name: string, tab = page) => tab.getByRole("button", { name, exact: true });
-  const answer = (tab = page) => tab.getByRole("article", { name: "Assistant's message" }).last();
+  const findReply = (tab = page) => tab.getByRole("article", { name: "Assistant's message" }).last();
   const settled = (tab = page) => button("Send", tab).waitFor();
   async function sendMessage(text: string, tab = page): Promise<void> {
     await write(field("Message", tab), text);
@@ -114,7 +114,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
   }
   /** Waits for a response with a text that the one before does not have. */
   async function waitForReply(text: string, tab = page): Promise<void> {
-    await answer(tab).getByText(text).first().waitFor();
+    await findReply(tab).getByText(text).first().waitFor();
     await settled(tab);
   }
   const kill = () => deployment.kill(page);
@@ -151,10 +151,10 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
     });
     page = await openTab(site.address);
     await button("Stream a response").click();
-    await answer().locator("p").first().waitFor();
+    await findReply().locator("p").first().waitFor();
     await page.reload();
     await waitForReply("This response is a recording");
-    await expect.poll(() => answer().getByRole("alert").count()).toBe(0);
+    await expect.poll(() => findReply().getByRole("alert").count()).toBe(0);
   });
 
   test("The first screen asks for as few scripts as that of the ordinary studio", async () => {
@@ -184,11 +184,11 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
 
   test("A response goes on where the page is loaded again in its middle, and is requested once", async () => {
     await sendMessage(question.abilities);
-    await answer().locator("p").first().waitFor();
+    await findReply().locator("p").first().waitFor();
     await page.reload();
     await waitForReply("Try next");
     await expect.poll(() => page.getByRole("article", { name: "Assistant's message" }).count()).toBe(1);
-    await expect.poll(() => answer().getByRole("alert").count()).toBe(0);
+    await expect.poll(() => findReply().getByRole("alert").count()).toBe(0);
   });
 
   test("Questions get replies without a network, also after a reload", async () => {
@@ -210,13 +210,13 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
 
   test("A killed Service Worker says of the response in flight that it was cut, and replies to the next question", async () => {
     await sendMessage(question.weekend);
-    await answer().locator("p").first().waitFor();
+    await findReply().locator("p").first().waitFor();
     await kill();
     await page
       .getByText(/cut off|could not|interrupted|lost/i)
       .first()
       .waitFor();
-    await expect.poll(() => answer().locator("p").first().innerText()).not.toBe("");
+    await expect.poll(() => findReply().locator("p").first().innerText()).not.toBe("");
     await sendMessage(question.databases);
     await waitForReply("How to decide");
   });

@@ -119,8 +119,8 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await viewer.press("ArrowRight");
     await words("A reef at dawn").waitFor();
     await studio.page.locator(".yarl__slide_current").getByRole("button", { name: "Copy prompt" }).click();
-    const notice = studio.page.getByText("Prompt copied");
-    await expect.poll(() => notice.evaluate((it) => it.closest("[inert]"))).toBe(null);
+    const toast = studio.page.getByText("Prompt copied");
+    await expect.poll(() => toast.evaluate((it) => it.closest("[inert]"))).toBe(null);
     await viewer.press("Escape");
     await shown("A reef at dawn").waitFor({ state: "detached" });
     await act("A reef at dusk", "Make a video");

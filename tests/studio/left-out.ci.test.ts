@@ -7,14 +7,14 @@ const FENCE = "```";
 const fenced = (language: string, code: string) => `${FENCE}${language}\n${code}\n${FENCE}`;
 
 describe.skipIf(!hasChromium)("what the studio's build leaves out, in Chromium", () => {
-  const answers: Readonly<Record<string, string>> = {
+  const replies: Readonly<Record<string, string>> = {
     languages: [fenced("rust", 'fn main() { println!("hi"); }'), fenced("cobol", "DISPLAY 'hi'.")].join(
       "\n\n",
     ),
   };
   const studio = openRoom("chat", {
     speed: Number.POSITIVE_INFINITY,
-    chat: ({ messages }) => answers[String(messages.at(-1)?.content)] ?? "",
+    chat: ({ messages }) => replies[String(messages.at(-1)?.content)] ?? "",
   });
   const code = (language: string) => studio.page.getByRole("figure", { name: `Code: ${language}` });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createDemoScript } from "../../examples/studio/demo/script.ts";
 import { findProblems } from "../support/axe.ts";
-import { askInNewChat, hasChromium, MINUTE, openRoom } from "../support/studio-suite.ts";
+import { hasChromium, MINUTE, openRoom, sendInNewChat } from "../support/studio-suite.ts";
 
 /* The list of chats with keys alone: after each action the focus is where the next key is meant to go. */
 
@@ -19,7 +19,7 @@ describe.skipIf(!hasChromium)("The list of chats by keys in Chromium (skipped wh
       return active?.getAttribute("aria-label") ?? active?.textContent ?? "";
     });
   const expectFocus = (name: string) => expect.poll(focused, PATIENCE).toBe(name);
-  const sendMessage = (text: string) => askInNewChat(studio, text);
+  const sendMessage = (text: string) => sendInNewChat(studio, text);
   /** Opens the menu that has the focus, and goes to an item by its first letters. */
   async function choose(item: string) {
     await press("Enter");

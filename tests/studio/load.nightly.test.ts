@@ -54,7 +54,7 @@ describe.skipIf(!findChromium())("the studio's load in Chromium (skipped where t
     await studio.field.fill("And then");
     expect(studio.bodies).toEqual([]);
     await release();
-    await studio.answer().waitFor();
+    await studio.findReply().waitFor();
     await expect
       .poll(() => studio.bodies.map(({ messages }) => messages))
       .toMatchObject([[{ content: "Hello there" }]]);
@@ -114,15 +114,15 @@ describe.skipIf(!findChromium())("the studio's load in Chromium (skipped where t
     await expect.poll(() => page.evaluate(storedRecords)).toBeGreaterThanOrEqual(400);
     await page.goto(`${server.address}/#/chat/long`);
     const log = page.getByRole("log");
-    const answers = log.getByRole("article", { name: "Assistant's message" });
-    await expect.poll(() => answers.count()).toBe(200);
-    await answers.last().getByRole("table").waitFor();
-    await expect.poll(() => answers.last().isVisible()).toBe(true);
+    const replies = log.getByRole("article", { name: "Assistant's message" });
+    await expect.poll(() => replies.count()).toBe(200);
+    await replies.last().getByRole("table").waitFor();
+    await expect.poll(() => replies.last().isVisible()).toBe(true);
     // one table in each response that was read as Markdown
     await expect.poll(() => log.locator("table").count()).toBeLessThanOrEqual(12);
     // the log is reversed: its end is at 0
     await log.evaluate((it) => it.scrollTo(0, -it.scrollHeight));
-    await answers.first().getByRole("table").waitFor();
+    await replies.first().getByRole("table").waitFor();
     await expect.poll(() => log.locator("table").count()).toBeLessThanOrEqual(30);
   });
 

@@ -103,14 +103,14 @@ describe.skipIf(!hasChromium)("frames of images in Chromium (skipped where there
   });
 
   test("An image that gets one bad response is shown all the same", async () => {
-    let answers = 0;
+    let requests = 0;
     await studio.page.route(FILES, (route) => {
-      answers += 1;
-      return answers === 1 ? route.fulfill({ status: 404 }) : route.continue();
+      requests += 1;
+      return requests === 1 ? route.fulfill({ status: 404 }) : route.continue();
     });
     await make();
     await isShown();
-    await expect.poll(() => answers).toBe(3);
+    await expect.poll(() => requests).toBe(3);
     await expect
       .poll(() =>
         tile()
@@ -178,7 +178,7 @@ describe.skipIf(!hasChromium)("frames of videos in Chromium (skipped where there
   test("A video that this browser can't play is not gone: it can be downloaded, also after a reload", async () => {
     await studio.page.route(FILES, (route) =>
       route.fulfill({
-        body: "no film",
+        body: "no video",
         headers: { "content-type": "video/mp4", "access-control-allow-origin": "*" },
       }),
     );

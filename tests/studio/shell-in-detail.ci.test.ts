@@ -80,7 +80,7 @@ describe.skipIf(!hasChromium)("the shell of the studio in Chromium (skipped wher
   });
 
   /** Calls `look` in each room and box, with its name. */
-  async function visitAll(look: (place: string) => Promise<void>): Promise<void> {
+  async function visitAll(look: (name: string) => Promise<void>): Promise<void> {
     for (const room of rooms) {
       await visit(room);
       await title(room).waitFor();
@@ -98,14 +98,14 @@ describe.skipIf(!hasChromium)("the shell of the studio in Chromium (skipped wher
   test("axe finds nothing", async () => {
     studio.spend();
     await studio.page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
-    await visitAll(async (place) =>
-      expect.poll(() => findProblems(studio.page), { message: place }).toEqual([]),
+    await visitAll(async (name) =>
+      expect.poll(() => findProblems(studio.page), { message: name }).toEqual([]),
     );
     // the themes differ in colors alone
     await studio.page.emulateMedia({ colorScheme: "dark" });
-    await visitAll(async (place) =>
+    await visitAll(async (name) =>
       expect
-        .poll(() => findProblems(studio.page, ["color-contrast"]), { message: `${place}, dark` })
+        .poll(() => findProblems(studio.page, ["color-contrast"]), { message: `${name}, dark` })
         .toEqual([]),
     );
   });

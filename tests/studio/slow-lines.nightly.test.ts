@@ -3,7 +3,7 @@ import { hasChromium, openRoom } from "../support/studio-suite.ts";
 
 describe.skipIf(!hasChromium)("The studio on a slow line in Chromium (skipped where there is none)", () => {
   const studio = openRoom("chat", { speed: Number.POSITIVE_INFINITY });
-  const answer = () => studio.page.getByRole("article", { name: "Assistant's message" });
+  const findReply = () => studio.page.getByRole("article", { name: "Assistant's message" });
 
   async function sendMessage(text: string): Promise<void> {
     await studio.field("Message").fill(text);
@@ -14,10 +14,10 @@ describe.skipIf(!hasChromium)("The studio on a slow line in Chromium (skipped wh
     const release = await studio.hold("**/assets/markdown-*.js");
     await studio.page.reload();
     await sendMessage("[[stall]] Hello");
-    await answer().locator("p.whitespace-pre-wrap").filter({ hasText: /\w/ }).waitFor();
+    await findReply().locator("p.whitespace-pre-wrap").filter({ hasText: /\w/ }).waitFor();
     await release();
-    await answer().locator("p.whitespace-pre-wrap").waitFor({ state: "detached" });
-    await expect.poll(() => answer().innerText()).toMatch(/\w/);
+    await findReply().locator("p.whitespace-pre-wrap").waitFor({ state: "detached" });
+    await expect.poll(() => findReply().innerText()).toMatch(/\w/);
     await studio.button("Stop").click();
   });
 

@@ -8,14 +8,14 @@ describe.skipIf(!hasChromium)("Two tabs of the studio in Chromium (skipped where
 
   test.each(["its chat", "another room"])(
     "The second tab stops the response of the first, which shows %s",
-    async (place) => {
+    async (shown) => {
       await studio.field("Message").fill("[[stall]] Hello");
       await studio.field("Message").press("Enter");
       await studio.page.getByRole("article", { name: "Assistant's message" }).locator("p").first().waitFor();
       const second = await studio.page.context().newPage();
       await second.goto(studio.page.url());
       await elsewhere(second).waitFor();
-      if (place === "another room") {
+      if (shown === "another room") {
         await studio.page.getByRole("link", { name: "Images" }).click();
         await studio.page.getByRole("heading", { name: "Images", level: 1 }).waitFor();
       }
@@ -25,7 +25,7 @@ describe.skipIf(!hasChromium)("Two tabs of the studio in Chromium (skipped where
       // the button went away
       const field = second.getByRole("textbox", { name: "Message", exact: true });
       await expect.poll(() => field.evaluate((it) => it === document.activeElement)).toBe(true);
-      if (place === "another room") await studio.page.goBack();
+      if (shown === "another room") await studio.page.goBack();
       await studio.page.getByText("Stopped").waitFor();
     },
   );

@@ -6,12 +6,12 @@ import { hasChromium, openRoom } from "../support/studio-suite.ts";
 /** Makes the disk of the browser full, or gives it room again. */
 const setFull = (page: Page, isFull: boolean) =>
   page.evaluate((full) => {
-    const kept = globalThis as unknown as { put?: IDBObjectStore["put"] };
-    kept.put ??= IDBObjectStore.prototype.put;
+    const shared = globalThis as unknown as { put?: IDBObjectStore["put"] };
+    shared.put ??= IDBObjectStore.prototype.put;
     const refuse = () => {
       throw new DOMException("no room", "QuotaExceededError");
     };
-    IDBObjectStore.prototype.put = full ? refuse : kept.put;
+    IDBObjectStore.prototype.put = full ? refuse : shared.put;
   }, isFull);
 
 describe.skipIf(!hasChromium)("Unsaved images in Chromium (skipped where there is none)", () => {

@@ -9,12 +9,12 @@ describe.skipIf(!hasChromium)("The welcome of the studio in Chromium (skipped wh
   const studio = openRoom("chat", { speed: Number.POSITIVE_INFINITY, chat: createDemoScript() });
   const { button, field } = studio;
   const bodies = () => studio.created(PATH) as readonly { model: string; tools?: readonly unknown[] }[];
-  const answers = () => studio.page.getByRole("article", { name: "Assistant's message" });
+  const findReplies = () => studio.page.getByRole("article", { name: "Assistant's message" });
   const queued = () => studio.page.getByRole("list", { name: "Queued messages" });
   const hasFocus = (name: string) => field(name).evaluate((it) => it === document.activeElement);
 
   async function waitForReply(count: number): Promise<void> {
-    await answers()
+    await findReplies()
       .nth(count - 1)
       .getByRole("button", { name: "Regenerate" })
       .waitFor();
@@ -35,7 +35,7 @@ describe.skipIf(!hasChromium)("The welcome of the studio in Chromium (skipped wh
   test("A cell of a table has the direction of its own text", async () => {
     await sendMessage("Say 'small steps' in Chinese, Arabic and Hindi");
     await waitForReply(1);
-    const cell = answers().getByRole("cell").first();
+    const cell = findReplies().getByRole("cell").first();
     await cell.waitFor();
     expect(await cell.evaluate((it) => getComputedStyle(it).unicodeBidi)).toBe("plaintext");
   });
@@ -66,7 +66,7 @@ describe.skipIf(!hasChromium)("The welcome of the studio in Chromium (skipped wh
     await button("Stall").click();
     await button("Stop").waitFor();
     await expect.poll(() => hasFocus("Message")).toBe(true);
-    await answers().first().locator("p").first().waitFor();
+    await findReplies().first().locator("p").first().waitFor();
     await studio.page.keyboard.press("Escape");
     await studio.page.getByText("Stopped").waitFor();
     await button("Stop").waitFor({ state: "detached" });
@@ -75,7 +75,7 @@ describe.skipIf(!hasChromium)("The welcome of the studio in Chromium (skipped wh
   // the response may be whole before the network is gone, so that there may be nothing to stop
   test("After “Offline” the field has the focus", async () => {
     await button("Offline").click();
-    await answers().first().locator("p").first().waitFor();
+    await findReplies().first().locator("p").first().waitFor();
     await expect.poll(() => hasFocus("Message")).toBe(true);
   });
 

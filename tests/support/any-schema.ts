@@ -52,7 +52,7 @@ function createObject(value: fc.Arbitrary<unknown>): fc.Arbitrary<Record<string,
 
 /** Makes schemas that a value fits, by the choices of `gen`. Some go into `definitions`. */
 function createMakers(gen: fc.GeneratorValue, definitions: Record<string, AnySchema>) {
-  const pickBelow = (most: number) => gen(fc.nat, { max: most });
+  const pickBelow = (max: number) => gen(fc.nat, { max });
   const isRare = (one: number) => pickBelow(one) === 0;
   return { createSchema };
 

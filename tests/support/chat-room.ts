@@ -81,17 +81,17 @@ export function openChat() {
 
   const findButton = (name: string | RegExp): Locator => page.getByRole("button", { name, exact: true });
   const findQuestion = () => page.getByRole("article", { name: "Your message" }).last();
-  const findAnswers = () => page.getByRole("article", { name: "Assistant's message" });
+  const findReplies = () => page.getByRole("article", { name: "Assistant's message" });
   const findCard = (tool: string) => page.getByRole("group", { name: tool });
   const findRail = () => page.getByRole("navigation", { name: "Chats" });
   const findEntry = (title: string) => findRail().getByRole("link", { name: title, exact: true });
   const findEntries = () => findRail().getByRole("listitem").getByRole("link").allInnerTexts();
 
   /** Sends a prompt, and waits for the complete reply. */
-  async function askAndWait(text: string): Promise<void> {
-    const before = await findAnswers().count();
+  async function sendAndWait(text: string): Promise<void> {
+    const before = await findReplies().count();
     await studio.sendMessage(text);
-    await findAnswers().nth(before).getByRole("button", { name: "Regenerate" }).waitFor();
+    await findReplies().nth(before).getByRole("button", { name: "Regenerate" }).waitFor();
     await studio.settled();
   }
 
@@ -124,13 +124,13 @@ export function openChat() {
     await page.getByRole("menuitem", { name: action }).click();
   }
 
-  const actions = { askAndWait, offerTools, chooseModel, openNewChat, actOnChat };
+  const actions = { sendAndWait, offerTools, chooseModel, openNewChat, actOnChat };
   return {
     room,
     ...actions,
     findButton,
     findQuestion,
-    findAnswers,
+    findReplies,
     findCard,
     findRail,
     findEntry,

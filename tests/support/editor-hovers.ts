@@ -55,19 +55,24 @@ function openOldest(file: string, options: object, shown?: string) {
 export async function readHoversOfNewest(file: string): Promise<string[]> {
   const text = readFileSync(file, "utf8");
   const offsets = findMarks(text);
-  return (await askNewest<Shown | null>(file, text, offsets, "textDocument/hover")).map(joinText);
+  return (await requestNewest<Shown | null>(file, text, offsets, "textDocument/hover")).map(joinText);
 }
 
 /** Reads the names that the newest TypeScript offers at each mark. */
 export async function readCompletionsOfNewest(file: string): Promise<string[][]> {
   const text = readFileSync(file, "utf8");
   const shown = text.replaceAll(MARK, "");
-  const lists = await askNewest<Offered | null>(file, shown, removeMarks(text), "textDocument/completion");
+  const lists = await requestNewest<Offered | null>(
+    file,
+    shown,
+    removeMarks(text),
+    "textDocument/completion",
+  );
   return lists.map((list) => (list?.items ?? []).map(({ label }) => label.replace(/\?$/, "")));
 }
 
 /** Queries the language server of the newest TypeScript about locations in a file. */
-async function askNewest<Result>(
+async function requestNewest<Result>(
   file: string,
   text: string,
   offsets: readonly number[],

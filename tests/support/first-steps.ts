@@ -112,7 +112,7 @@ export function startDev(shop: Workshop, app: string, { dev, env }: ManagerComma
 }
 
 /** Writes a message into the chat of a page, and returns the finished reply. */
-export async function askPage(url: string, text: string): Promise<string> {
+export async function sendInPage(url: string, text: string): Promise<string> {
   const context = await (await getSharedBrowser()).newContext({ ignoreHTTPSErrors: true });
   const page = await context.newPage();
   page.setDefaultTimeout(PAGE_MS);
@@ -122,16 +122,16 @@ export async function askPage(url: string, text: string): Promise<string> {
     await page.goto(url);
     await page.getByRole("textbox", { name: "Message" }).fill(text);
     await page.getByRole("button", { name: "Send", exact: true }).click();
-    const answer = page
+    const reply = page
       .getByRole("list", { name: "Messages" })
       .getByRole("listitem")
       .nth(1)
       .or(page.getByRole("article", { name: "Assistant's message" }));
-    await answer.getByRole("paragraph").waitFor();
+    await reply.getByRole("paragraph").waitFor();
     // "Send" is back when the reply has ended
     await page.getByRole("button", { name: "Send", exact: true }).waitFor();
     if (problems.length > 0) throw new Error(problems.join("\n"));
-    return await answer.getByRole("paragraph").innerText();
+    return await reply.getByRole("paragraph").innerText();
   } finally {
     await context.close();
   }
@@ -152,12 +152,12 @@ export async function visit(url: string): Promise<string> {
 }
 
 /** Sends a prompt to a server from the terminal, and returns the output. */
-export function askServer(shop: Workshop, app: string, url: string): Promise<string> {
+export function requestServer(shop: Workshop, app: string, url: string): Promise<string> {
   return shop.run(app, ["npm", "run", "ask", "--", "Hello"], { APP_URL: url });
 }
 
 /** Sends a prompt to a deployed server from the terminal, with the secret that signs its users' tokens. */
-export function askDeployed(shop: Workshop, app: string, url: string): Promise<string> {
+export function requestDeployed(shop: Workshop, app: string, url: string): Promise<string> {
   const [, secret = ""] = /^SESSION_SECRET=(.*)$/m.exec(shop.read(app, ".env.production.local")) ?? [];
   return shop.run(app, ["npm", "run", "ask", "--", "Hello"], {
     ...trusting,

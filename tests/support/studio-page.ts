@@ -11,7 +11,7 @@ export interface StudioPage {
   readonly problems: readonly string[];
   readonly field: Locator;
   /** The last reply. */
-  readonly answer: () => Locator;
+  readonly findReply: () => Locator;
   readonly sendMessage: (question: string) => Promise<void>;
   /** Holds requests to these URLs in the browser until the returned function is called. */
   readonly hold: (addresses: string) => Promise<() => Promise<void>>;
@@ -130,7 +130,7 @@ async function open(tab: Tab, address: string, close: () => Promise<void>): Prom
     page,
     ...notes,
     field,
-    answer: () => page.getByRole("article", { name: "Assistant's message" }).last(),
+    findReply: () => page.getByRole("article", { name: "Assistant's message" }).last(),
     async sendMessage(question) {
       await field.fill(question);
       await field.press("Enter");
@@ -150,15 +150,15 @@ async function open(tab: Tab, address: string, close: () => Promise<void>): Prom
       };
     },
     async leave() {
-      const asked: string[] = [];
+      const shown: string[] = [];
       const acceptDialog = (dialog: Dialog) => {
-        asked.push(dialog.type());
+        shown.push(dialog.type());
         void dialog.accept();
       };
       page.on("dialog", acceptDialog);
       await page.reload();
       page.off("dialog", acceptDialog);
-      return asked;
+      return shown;
     },
     forget() {
       for (const list of Object.values(notes)) list.length = 0;

@@ -101,7 +101,7 @@ export function openRoom(
 }
 
 /** Sends a prompt in a new chat, and waits until the reply is complete and listed. */
-export async function askInNewChat({ page, field, button }: StudioSuite, text: string): Promise<void> {
+export async function sendInNewChat({ page, field, button }: StudioSuite, text: string): Promise<void> {
   await page.getByRole("link", { name: "New chat" }).click();
   await page.getByRole("region", { name: "Welcome" }).waitFor();
   await field("Message").fill(text);

@@ -125,15 +125,15 @@ export function testTemplate(name: string, kibibytes: number, closings: readonly
 
   test("limits the requests of each user separately", async () => {
     const [busy, other] = [await signIn("busy"), await signIn("other")];
-    const askUnlisted = (token: string) =>
+    const requestUnlisted = (token: string) =>
       deployed.worker.request(token, chats, { ...chat, model: "unlisted" });
-    let response = await askUnlisted(busy);
+    let response = await requestUnlisted(busy);
     // a minute may turn in between: then twice as many pass
     for (let attempt = 1; response.status === 403 && attempt <= 60; attempt += 1)
-      response = await askUnlisted(busy);
+      response = await requestUnlisted(busy);
     expect([response.status, response.error?.["code"]]).toEqual([429, "rate_limited"]);
     expect(response.headers.get("retry-after")).toBe("60");
-    expect((await askUnlisted(other)).status).toBe(403);
+    expect((await requestUnlisted(other)).status).toBe(403);
   });
 
   test("accepts the old and the new key during a change, and both secrets", async () => {

@@ -33,11 +33,11 @@ test.each([
 test.each([
   ["ky", "packages/core/src/transport/repeat.ts"],
   ["idb", "packages/stores/src/storage/indexed-db.ts"],
-])("%s is imported in one place", (name, place) => {
+])("%s is imported by one file", (name, importer) => {
   const importers = names
     .flatMap((folder) => listFiles(folder))
     .filter((file) => listImports(file).includes(name));
-  expect(importers).toEqual([place]);
+  expect(importers).toEqual([importer]);
 });
 
 test("the durable half uses what one platform has in its hosts and buckets only", () => {

@@ -111,8 +111,8 @@ describe("resumeChat", () => {
     const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
     proxy.upstream.respondWith(async (response, { method, url, body }) => {
       const headers = { authorization: `Bearer ${KEY}`, "content-type": "application/json" };
-      const answer = await emulator.fetch(new Request(`http://gateway${url}`, { method, body, headers }));
-      response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
+      const reply = await emulator.fetch(new Request(`http://gateway${url}`, { method, body, headers }));
+      response.writeHead(reply.status, Object.fromEntries(reply.headers)).end(await reply.text());
     });
     const { client } = device();
     const stream = streamChat(client, question);

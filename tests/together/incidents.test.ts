@@ -88,16 +88,16 @@ describe("the log alone tells the operator", () => {
     expect((await chat("ann")).text).toContain("upstream_cut");
     const lines = await createLines("ann", 2);
     const request = lines.find(({ type }) => type === "request");
-    const answer = lines.find(({ job }) => job === "chat");
+    const chatJob = lines.find(({ job }) => job === "chat");
     // who cut it, where, and what it cost
     expect(request).toMatchObject({ outcome: "truncated", code: "upstream_cut", status: 200 });
-    expect(answer).toMatchObject({
+    expect(chatJob).toMatchObject({
       outcome: "truncated",
       code: "upstream_cut",
       upstreamStatus: 200,
       spent: 1000,
     });
-    expect(answer?.["id"]).toBe(request?.["streamId"]);
+    expect(chatJob?.["id"]).toBe(request?.["streamId"]);
     expectShown("“My response was cut”", lines);
   });
 

@@ -16,7 +16,7 @@ afterEach(() => {
 type GatewayFault = "refused" | "unreached" | "cut" | "killed" | "slow" | undefined;
 
 describe("Of 1,000 schedules of faults, each", () => {
-  const kinds = ["image", "film", "asset"] as const;
+  const kinds = ["image", "video", "asset"] as const;
   const pageFaults = ["unsent", "lose", "lose", "cut", undefined] as const;
   const gatewayFaults = ["refused", "unreached", "cut", "killed", "slow", undefined, undefined] as const;
 
@@ -26,7 +26,7 @@ describe("Of 1,000 schedules of faults, each", () => {
     const wrong: unknown[] = [];
     let shownOnes = 0;
     for (let seed = 0; seed < 1000; seed += 1) {
-      const { made, shown, story } = await run(kinds[seed % kinds.length] ?? "film", seed);
+      const { made, shown, story } = await run(kinds[seed % kinds.length] ?? "video", seed);
       const isRight = made.length === 1 && (shown === made[0] || shown === "failed");
       if (!isRight) wrong.push({ seed, made, shown, story });
       if (shown === made[0]) shownOnes += 1;
@@ -64,8 +64,8 @@ describe("Of 1,000 schedules of faults, each", () => {
       if (made.length > 0 && isError) return { made, shown: "failed", story };
       if (random() < 0.2) kill();
       // an image and an asset belong to their page; a video is found again after a reload, and in another tab
-      if (kind === "film") stores = [createStore(open())];
-      if (kind === "film" && !isError && random() < 0.5) stores.push(createStore(open()));
+      if (kind === "video") stores = [createStore(open())];
+      if (kind === "video" && !isError && random() < 0.5) stores.push(createStore(open()));
     }
     return { made, shown: undefined, story };
 
@@ -80,7 +80,7 @@ describe("Of 1,000 schedules of faults, each", () => {
           return toEnd(data?.images[0]?.url, error);
         }
         const { handle, error } =
-          kind === "film" ? await video.create(reef) : await assets.create(new URL(asset.URL));
+          kind === "video" ? await video.create(reef) : await assets.create(new URL(asset.URL));
         return toEnd(handle?.id, error);
       };
     }
@@ -96,7 +96,7 @@ describe("Of 1,000 schedules of faults, each", () => {
       if (fault === "slow") await new Promise((resolve) => setTimeout(resolve));
       if (fault === "cut") throw new TypeError("terminated");
       if (kind === "image") return Response.json({ data: [{ url: id }] });
-      return Response.json(kind === "film" ? { id, status: "queued", progress: 0 } : { Id: id });
+      return Response.json(kind === "video" ? { id, status: "queued", progress: 0 } : { Id: id });
     }
   }
 

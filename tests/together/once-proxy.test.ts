@@ -40,7 +40,7 @@ afterEach(() => {
 type Create = (client: Client, options?: RequestOptions) => Promise<unknown>;
 const creates: readonly (readonly [string, Create])[] = [
   ["An image", (client, options) => generateImages(client, imageRequest, options)],
-  ["A film", (client, options) => createVideoTask(client, reef, options)],
+  ["A video", (client, options) => createVideoTask(client, reef, options)],
   ["An asset", (client, options) => createAsset(client, asset, options)],
   [
     "An epsilon task",

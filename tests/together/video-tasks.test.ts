@@ -46,12 +46,12 @@ function createVideo(
   });
 
   /** Lets time pass until the task is over, at most so many minutes; tells how many it took. */
-  async function untilOver(most = 40): Promise<number> {
-    for (let minutes = 0; minutes < most; minutes += 0.25) {
+  async function untilOver(max = 40): Promise<number> {
+    for (let minutes = 0; minutes < max; minutes += 0.25) {
       if (["success", "error"].includes(video.getSnapshot().status)) return minutes;
       await clock.advance(15_000);
     }
-    return most;
+    return max;
   }
   return { video, request, seen, counts, clock, untilOver };
 }

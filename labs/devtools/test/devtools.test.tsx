@@ -70,7 +70,7 @@ const calls = { "a chat": sendMessage, "an image": paint };
 const countBilled = ({ requests }: Emulator) =>
   requests.filter(({ method, status }) => method === "POST" && status === 200).length;
 
-/** Reads the names and values of the first list of facts. */
+/** Reads the names and values of the first list of details. */
 function readDetails(shadow: ShadowRoot): Record<string, string> {
   const list = shadow.querySelector("dl");
   const readTexts = (name: string) =>

@@ -19,9 +19,9 @@ function formatLine({
   hint: __,
   isAdvanced,
   isShown,
-  ...facts
+  ...details
 }: FormField): string {
-  const written = Object.entries(facts).map(([key, fact]) => `${key} ${formatFact(fact)}`.trim());
+  const written = Object.entries(details).map(([key, fact]) => `${key} ${formatFact(fact)}`.trim());
   const flags = [isAdvanced && "advanced", !isShown && "hidden", path !== name && `at ${path}`];
   return [`${name}: ${kind}`, ...flags.filter(Boolean), ...written].join(", ");
 }

@@ -66,7 +66,7 @@ function createRememberingGateway(features: string | null = "idempotency") {
   return { ...proxy, network: fetch as Network };
 }
 
-const video: BatchRequest = { video: { model: "beta3.0-video", input: { prompt: "A film" } } };
+const video: BatchRequest = { video: { model: "beta3.0-video", input: { prompt: "A wave" } } };
 const chat: BatchRequest = { chat: { model: "delta-5.3", messages: [{ role: "user", content: "Hello" }] } };
 
 afterEach(() => {

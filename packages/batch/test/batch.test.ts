@@ -40,7 +40,7 @@ test("a batch sends nothing before it is run, and each request once", async () =
 
 test("images, videos and chats of one batch end with their own results", async () => {
   const { results, run } = openBatch(
-    [createReef("A reef", "picture"), createVideo("A film"), chat("Hello")],
+    [createReef("A reef", "picture"), createVideo("A wave"), chat("Hello")],
     {
       async respond(prompt, _, request) {
         if (request.url.includes("/video/")) return receipt("t-1");
@@ -83,19 +83,19 @@ test("sends a model that is not listed with checks: false, and no other request 
 
 test("no more requests are in flight than `concurrency` allows", async () => {
   let inFlight = 0;
-  let most = 0;
+  let peak = 0;
   const { run } = openBatch(createReefs(20), {
     concurrency: 3,
     async respond(prompt) {
       inFlight += 1;
-      most = Math.max(most, inFlight);
+      peak = Math.max(peak, inFlight);
       await settled();
       inFlight -= 1;
       return createImageResponse(prompt);
     },
   });
   await run();
-  expect(most).toBe(3);
+  expect(peak).toBe(3);
 });
 
 describe("one bad response", () => {
@@ -169,13 +169,13 @@ describe("one bad response", () => {
 
 test("the concurrency falls after a 429, once for all requests in flight, and grows back to the option", async () => {
   let inFlight = 0;
-  let most = 0;
+  let peak = 0;
   const { batch, clock } = openBatch(createReefs(80), {
     concurrency: 8,
     async respond(prompt, nth) {
       if (nth === 1 && Number(prompt.split(" ")[1]) < 8) return createRefusal(429, { "retry-after": "1" });
       inFlight += 1;
-      most = Math.max(most, inFlight);
+      peak = Math.max(peak, inFlight);
       await settled();
       inFlight -= 1;
       return createImageResponse(prompt);
@@ -184,7 +184,7 @@ test("the concurrency falls after a 429, once for all requests in flight, and gr
   const ended = batch.run();
   await shows(batch, ({ status }) => status === "paused");
   expect(batch.getSnapshot().concurrency).toBe(4);
-  expect([await clock.advanceUntil(ended, 1000), most]).toMatchObject([{ done: 80 }, 8]);
+  expect([await clock.advanceUntil(ended, 1000), peak]).toMatchObject([{ done: 80 }, 8]);
 });
 
 describe("a batch in which nothing moves", () => {
@@ -237,7 +237,7 @@ describe("a batch in which nothing moves", () => {
   test("fails a video after its deadline, and polls the same task after a retry", async () => {
     let isMade = false;
     let creates = 0;
-    const { batch, run } = openBatch([createVideo("A film")], {
+    const { batch, run } = openBatch([createVideo("A wave")], {
       deadlineMs: 60_000,
       client: {
         async fetch(request) {
@@ -290,7 +290,7 @@ describe("a stop", () => {
   test("leaves a video to the gateway, and the next run polls it", async () => {
     const sent: string[] = [];
     let isMade = false;
-    const { batch, clock, run } = openBatch([createVideo("A film")], {
+    const { batch, clock, run } = openBatch([createVideo("A wave")], {
       client: {
         async fetch(request) {
           sent.push(request.method);

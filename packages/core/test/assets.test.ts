@@ -40,7 +40,7 @@ describe("the rules of assets (spec, POST /gamma/asset/CreateAsset)", () => {
     ["an address nobody can fetch", { URL: "blob:x" }, "URL", "asset.url"],
     ["half a Base64 text", { URL: "abc" }, "URL", "asset.url"],
     ["an empty file", { URL: new Blob([]) }, "URL", "asset.url"],
-    ["a film", { URL: new Blob(["x"], { type: "video/mp4" }) }, "URL", "asset.url"],
+    ["a video", { URL: new Blob(["x"], { type: "video/mp4" }) }, "URL", "asset.url"],
   ])("refuse %s", (_, fields, path, rule) => {
     expect(
       checkRequest({ ...request, ...fields }).issues.map((issue) => [issue.path, issue.rule]),

@@ -140,7 +140,7 @@ describe("production", () => {
 });
 
 describe("a missing client", () => {
-  const verbs: [string, (...args: never[]) => unknown][] = [
+  const functions: [string, (...args: never[]) => unknown][] = [
     ["completeChat", completeChat],
     ["streamChat", streamChat],
     ["generateImages", generateImages],
@@ -151,10 +151,10 @@ describe("a missing client", () => {
     ["getAsset", getAsset],
     ["createEpsilonTask", createEpsilonTask],
   ];
-  test.each(verbs)("is named by the error of %s", async (_, verb) => {
+  test.each(functions)("is named by the error of %s", async (_, create) => {
     for (const args of [[question], [undefined, question], [{ baseURL: "https://gateway.test" }, question]]) {
       const called = (async () => {
-        const made = (verb as (...args: unknown[]) => unknown)(...args);
+        const made = (create as (...args: unknown[]) => unknown)(...args);
         return made instanceof Object && "result" in made ? (made as { result(): unknown }).result() : made;
       })();
       const error = await catchError(called);

@@ -40,14 +40,14 @@ const creates: [string, (client: Client) => Promise<unknown>][] = [
   ],
   ["createEpsilonTask", (client) => createEpsilonTask(client, "text2video", { prompt: "A reef" })],
 ];
-const verbs: typeof creates = [
+const functions: typeof creates = [
   ["completeChat", (client) => completeChat(client, question)],
   ["streamChat", (client) => streamChat(client, question).result()],
   ["getVideoTask", (client) => getVideoTask(client, "t-1")],
   ...creates,
 ];
 
-describe.each(verbs)("a refusal of %s is an APIError", (_, call) => {
+describe.each(functions)("a refusal of %s is an APIError", (_, call) => {
   test("if its body is silent: after 5 seconds of the client's clock, with the text so far", async () => {
     const clock = stoppedClock();
     const body = openBody();
@@ -135,9 +135,9 @@ describe("a response of a server that is neither the gateway nor the proxy", () 
       'the response is the page "My app" and',
     ],
   ])("says that the address is wrong: %s", async (_, status, body, message) => {
-    for (const [, verb] of verbs.slice(0, 2)) {
+    for (const [, call] of functions.slice(0, 2)) {
       const { client } = createTestClient(() => at(new Response(body, { status })), { retry: { limit: 0 } });
-      const error = await catchError(verb(client));
+      const error = await catchError(call(client));
       expect(error).toMatchObject({ name: "APIError", status, reason: "wrong-address" });
       expect((error as Error).message).toContain(`${message} not the gateway's JSON; check the base URL`);
     }
@@ -205,7 +205,7 @@ describe("a request that cannot be made", () => {
   };
 
   describe.each(Object.entries(broken))("%s", (_, options) => {
-    test.each(verbs)("was not sent, with the reason: %s", async (_, call) => {
+    test.each(functions)("was not sent, with the reason: %s", async (_, call) => {
       const { client, requests } = createTestClient(() => Response.json({}), options);
       const error = (await catchError(call(client))) as Error;
       expect(error).toMatchObject({ name: "ConfigurationError", billing: "none" });
@@ -215,7 +215,7 @@ describe("a request that cannot be made", () => {
     });
   });
 
-  test.each(verbs)("keeps an AbortError of %s from headers()", async (_, call) => {
+  test.each(functions)("keeps an AbortError of %s from headers()", async (_, call) => {
     const { client, requests } = createTestClient(() => Response.json({}), {
       headers: () => Promise.reject(abort),
     });

@@ -79,7 +79,7 @@ const accepted: [string, object][] = [
     },
   ],
   ["2.0: an asset alone", createTwo(image("reference_image", "asset://a-1"))],
-  ["2.0: a film alone", createTwo(videoPart)],
+  ["2.0: a video alone", createTwo(videoPart)],
   ["2.0: everything together", createTwo(text, image("first_frame"), videoPart, sound)],
   ["fast: 720p", { ...small, resolution: "720p" }],
 ];
@@ -209,7 +209,7 @@ const refused: [string, object, string, string][] = [
     "content.1.image_url.url",
     "1-5-pro.content.image-url.url",
   ],
-  ["1-5-pro: a film", createPro(text, videoPart), "content.1.type", "1-5-pro.content.type"],
+  ["1-5-pro: a video", createPro(text, videoPart), "content.1.type", "1-5-pro.content.type"],
   [
     "1-5-pro: camera_fixed with an image",
     { ...createPro(text, image("first_frame")), camera_fixed: false },

@@ -144,7 +144,7 @@ describe("createVideoTask", () => {
     expect(await requests[0]?.json()).toMatchObject({
       input: { media: [{ url: "http://127.0.0.1:5180/v1/media/f-1" }] },
     });
-    for (const url of ["http://127.0.0.1:5181/v1/media/f-1", "http://127.0.0.1:5180/film.mp4"])
+    for (const url of ["http://127.0.0.1:5181/v1/media/f-1", "http://127.0.0.1:5180/video.mp4"])
       expect(await catchError(createFrom(url))).toMatchObject({ name: "ValidationError" });
     expect(requests).toHaveLength(1);
   });

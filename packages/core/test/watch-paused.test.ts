@@ -4,7 +4,7 @@ import { createTestClient, openBody, stoppedClock } from "./support/gateway.js";
 
 const respond = (status: string, fields: object = {}) =>
   Response.json({ code: "success", data: { task_id: "t-1", status, ...fields } });
-const success = () => respond("SUCCESS", { result_url: "https://files.test/film.mp4" });
+const success = () => respond("SUCCESS", { result_url: "https://files.test/video.mp4" });
 
 /** A client whose responses come in turn; the last one again and again. */
 function createRespondingClient(responses: readonly (() => Response)[]) {

@@ -287,7 +287,7 @@ describe("erasing a user (case 133)", () => {
         eraseUser: async (_, id) => {
           // its video was about to be copied
           await Promise.resolve();
-          if (isWatched) files.stored.set(id, "a film");
+          if (isWatched) files.stored.set(id, "a video");
           isWatched = false;
         },
         exportUser: async () => [],

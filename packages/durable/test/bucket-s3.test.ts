@@ -60,11 +60,11 @@ describe("a secret of the bucket's account (case 180)", () => {
 
   test("is in no error, whatever the bucket or the network sends back", async () => {
     const own = s3Bucket({ ...options, accessKeyId, secretAccessKey });
-    const told = `<StringToSign>AWS4-HMAC-SHA256</StringToSign><Secret>${secretAccessKey}</Secret><AWSAccessKeyId>${accessKeyId}</AWSAccessKeyId>`;
+    const leak = `<StringToSign>AWS4-HMAC-SHA256</StringToSign><Secret>${secretAccessKey}</Secret><AWSAccessKeyId>${accessKeyId}</AWSAccessKeyId>`;
     const faults = [
-      { status: 403, body: createError("SignatureDoesNotMatch", told) },
+      { status: 403, body: createError("SignatureDoesNotMatch", leak) },
       { status: 403, body: createError(`Denied ${secretAccessKey}`) },
-      { status: 400, body: told },
+      { status: 400, body: leak },
     ];
     for (const fault of faults) {
       for (const method of ["GET", "PUT", "POST", "DELETE"]) between.fail(method, fault);

@@ -98,7 +98,7 @@ test("a deletion while a copy runs wins: nothing stays, and nothing comes back",
   await until(() => copyEvents().map(({ outcome }) => outcome)).toEqual(["stopped"]);
   await poll(id);
   await poll(await create());
-  await until(() => sources.fetched()).toEqual([`${CDN}/unwanted.mp4`, `${CDN}/film.mp4`]);
+  await until(() => sources.fetched()).toEqual([`${CDN}/unwanted.mp4`, `${CDN}/video.mp4`]);
   await until(() => files.keys()).toHaveLength(1);
 });
 

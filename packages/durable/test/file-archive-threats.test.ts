@@ -5,21 +5,21 @@ import { createFile, DAY_MS } from "./support/file-store.js";
 
 /** Addresses of private networks, of this machine, of other ports, with credentials, or without TLS. */
 const PRIVATE = [
-  "http://127.0.0.1/film.mp4",
-  "https://127.0.0.1/film.mp4",
-  "https://localhost/film.mp4",
-  "https://[::1]/film.mp4",
-  "https://10.0.0.1/film.mp4",
-  "https://192.168.1.1/film.mp4",
+  "http://127.0.0.1/video.mp4",
+  "https://127.0.0.1/video.mp4",
+  "https://localhost/video.mp4",
+  "https://[::1]/video.mp4",
+  "https://10.0.0.1/video.mp4",
+  "https://192.168.1.1/video.mp4",
   "https://169.254.169.254/latest/meta-data/",
-  "https://2130706433/film.mp4",
-  "https://0x7f.1/film.mp4",
-  "https://redis/film.mp4",
-  "https://db.internal/film.mp4",
-  "https://93.184.216.34/film.mp4",
-  "https://cdn.example.com:8443/film.mp4",
-  "http://cdn.example.com/film.mp4",
-  "https://user:secret@cdn.example.com/film.mp4",
+  "https://2130706433/video.mp4",
+  "https://0x7f.1/video.mp4",
+  "https://redis/video.mp4",
+  "https://db.internal/video.mp4",
+  "https://93.184.216.34/video.mp4",
+  "https://cdn.example.com:8443/video.mp4",
+  "http://cdn.example.com/video.mp4",
+  "https://user:secret@cdn.example.com/video.mp4",
 ];
 
 describe("nothing is fetched from a forbidden address (case 76)", () => {
@@ -55,8 +55,8 @@ describe("nothing is fetched from a forbidden address (case 76)", () => {
       b: "https://attackercdn.example.com/b.mp4",
       c: "https://cdn.example.com/c.mp4",
     };
-    point((id) => addresses[id] ?? "https://eu.cdn.example.com/film.mp4");
-    sources.serve("https://eu.cdn.example.com/film.mp4", serveFile(video));
+    point((id) => addresses[id] ?? "https://eu.cdn.example.com/video.mp4");
+    sources.serve("https://eu.cdn.example.com/video.mp4", serveFile(video));
     for (const id of Object.keys(addresses)) await poll(await create(id));
     await until(failures).toHaveLength(3);
     expect(sources.fetched()).toEqual([]);
@@ -73,7 +73,7 @@ describe("nothing is fetched from a forbidden address (case 76)", () => {
     await until(failures).toMatchObject([expect.stringContaining("redirects too often")]);
     expect(sources.fetched()).toHaveLength(4);
     expect(sources.requests.every(({ redirect }) => redirect === "manual")).toBe(true);
-    for (const [from, to] of Object.entries({ one: "two", two: "three", three: "film" }))
+    for (const [from, to] of Object.entries({ one: "two", two: "three", three: "video" }))
       sources.serve(`${from}.mp4`, redirectTo(`/${to}.mp4`));
     const id = await create("one");
     await poll(id);
@@ -99,7 +99,7 @@ test.each([
 
 test.each([201, 304, 404, 503])("a response %i is no redirect, whatever address it names", async (status) => {
   const { create, poll, until, failures, sources } = openArchive();
-  sources.serve("named.mp4", () => new Response(null, { status, headers: { location: "/film.mp4" } }));
+  sources.serve("named.mp4", () => new Response(null, { status, headers: { location: "/video.mp4" } }));
   await poll(await create("named"));
   await until(failures).toMatchObject([expect.stringContaining(`its host responded with ${status}`)]);
   expect(sources.fetched()).toEqual([`${CDN}/named.mp4`]);

@@ -23,10 +23,10 @@ test("the video of a watched task is copied once, without a page and however man
   const [copy] = await findCopies({ tasks: [id] });
   expect(copy).toMatchObject({ name: id, lastFrame: { bytes: imageBytes.length } });
   for (let nth = 0; nth < 3; nth += 1) await poll(id);
-  await create("film");
+  await create("video");
   await clock.run(POLL_MS);
   await until(() => sources.fetched()).toHaveLength(3);
-  expect(sources.fetched()).toEqual(["framed.mp4", "framed.png", "film.mp4"].map((name) => `${CDN}/${name}`));
+  expect(sources.fetched()).toEqual(["framed.mp4", "framed.png", "video.mp4"].map((name) => `${CDN}/${name}`));
   await until(() => files.keys()).toHaveLength(3);
 });
 
@@ -65,7 +65,7 @@ test("a process that is lost before its watch has stored the end has copied the 
     before: [watch()],
   });
   await clock.run(2 * MINUTE_MS);
-  expect([sources.fetched(), files.keys().length]).toEqual([[`${CDN}/film.mp4`], 1]);
+  expect([sources.fetched(), files.keys().length]).toEqual([[`${CDN}/video.mp4`], 1]);
   expect((await next.list()).files).toMatchObject([{ taskId: id }]);
 });
 

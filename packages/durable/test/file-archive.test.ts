@@ -59,7 +59,7 @@ describe("a result", () => {
     expect((await files.request(copy?.url ?? "")).status).toBe(404);
     for (let nth = 0; nth < 3; nth += 1) await poll(id);
     await poll(await create("last"));
-    await until(() => sources.fetched()).toEqual([`${CDN}/film.mp4`, `${CDN}/last.mp4`]);
+    await until(() => sources.fetched()).toEqual([`${CDN}/video.mp4`, `${CDN}/last.mp4`]);
     expect([await findCopies({ tasks: [id], urls: [copy?.url ?? ""] }), files.keys()]).toEqual([[], []]);
   });
 
@@ -117,7 +117,7 @@ describe("a copy", () => {
   test("may have just the largest size, whether its host says the size or not (case 78)", async () => {
     const { sources, create, poll, findCopies, until } = openArchive({ archive: { maxBytes: video.length } });
     sources.serve("unsaid.mp4", () => new Response(new Blob([video]).stream()));
-    for (const name of ["film", "unsaid"]) {
+    for (const name of ["video", "unsaid"]) {
       const id = await create(name);
       await poll(id);
       await until(() => findCopies({ tasks: [id] })).toHaveLength(1);
@@ -152,7 +152,7 @@ describe("a copy", () => {
     }
     for (const event of copyEvents())
       expect(event).toMatchObject({ outcome: "retrying", code: "storage_full", attempts: 0 });
-    point(() => `${CDN}/film.mp4?signed=anew`);
+    point(() => `${CDN}/video.mp4?signed=anew`);
     await poll(id);
     await files.request(`/v1/uploads/${inTheWay}`, { method: "DELETE" });
     await clock.pass(8 * MINUTE_MS);
@@ -211,11 +211,11 @@ describe("a copy", () => {
 describe("a list of copies", () => {
   test("lists only the files of its user, and none by another user's task, address or link (case 79)", async () => {
     const { create, poll, findCopies, files, until } = openArchive();
-    const id = await create("film", "user-3");
+    const id = await create("video", "user-3");
     await poll(id, "user-3");
     await until(() => findCopies({ tasks: [id] }, "user-3")).toHaveLength(1);
     const [copy] = await findCopies({ tasks: [id] }, "user-3");
-    const urls = [copy?.url ?? "", `${CDN}/film.mp4`];
+    const urls = [copy?.url ?? "", `${CDN}/video.mp4`];
     const plain = id.slice(0, id.lastIndexOf("_"));
     expect(await findCopies({ tasks: [id, plain], urls }, "user-4")).toEqual([]);
     const path = `/v1/uploads/${copy?.id}`;

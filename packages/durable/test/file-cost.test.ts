@@ -30,7 +30,7 @@ test("each step reads rows by an index, however many files there are (cases 110,
   await files.list();
   const task = await create();
   await poll(task);
-  await until(() => findCopies({ tasks: [task], urls: [`${CDN}/film.mp4`] })).toHaveLength(1);
+  await until(() => findCopies({ tasks: [task], urls: [`${CDN}/video.mp4`] })).toHaveLength(1);
   await files.upload(png);
   await files.upload(whole.slice(0, PART), {
     user: "user-3",

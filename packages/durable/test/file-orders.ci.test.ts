@@ -32,7 +32,7 @@ const troubles: readonly Serve[] = [
   serveFile(createFile(starts.mp4, 60_000)),
   () => new Response(null, { headers: { "content-length": "0" } }),
   redirectTo("https://cdn.example.com/elsewhere"),
-  redirectTo("https://10.0.0.1/film"),
+  redirectTo("https://10.0.0.1/video"),
   () => Promise.reject(new TypeError("connection lost")),
   cut,
   ({ signal }) =>
@@ -77,11 +77,11 @@ async function live(archive: Archive, random: Random, seed: number) {
     await clock.pass(random.below(20) * MINUTE_MS);
     if (random.rarely(0.1)) await clock.run(6 * MINUTE_MS);
   };
-  const end = async (most: number, work: () => Promise<unknown>) => {
-    if (await archive.endDuring(1 + random.below(most), work)) ends += 1;
+  const end = async (maxCalls: number, work: () => Promise<unknown>) => {
+    if (await archive.endDuring(1 + random.below(maxCalls), work)) ends += 1;
   };
   const make = async () => {
-    const taskId = `film-${seed}-${videos++}`;
+    const taskId = `video-${seed}-${videos++}`;
     sources.serve(`${taskId}.mp4`, (request) => serve(random)(request));
     const id = await archive.store.create(taskId, user);
     if (id) await poll(id, taskId);

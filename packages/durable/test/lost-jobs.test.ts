@@ -332,9 +332,9 @@ describe("a meter that fails for long", () => {
   test("gets its settlements when it works again after an hour, and is asked less and less often", async () => {
     const { lines, purse, process } = await openUnsettled();
     await vi.advanceTimersByTimeAsync(3_600_000);
-    const asked = lines.filter((line) => line.includes("job streams.check")).length;
-    expect(asked).toBeGreaterThan(5);
-    expect(asked).toBeLessThan(10);
+    const checks = lines.filter((line) => line.includes("job streams.check")).length;
+    expect(checks).toBeGreaterThan(5);
+    expect(checks).toBeLessThan(10);
     purse.fails = false;
     await vi.advanceTimersByTimeAsync(600_000);
     expect([purse.reserved.size, purse.spent]).toEqual([0, [7]]);

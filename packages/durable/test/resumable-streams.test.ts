@@ -384,12 +384,12 @@ describe("a response that ends badly", () => {
     [400, 400, "x"],
     [500, 502, "upstream_error"],
     [302, 502, "upstream_redirect"],
-  ])("is told as without this plugin: %i", async (status, told, code) => {
+  ])("is the same refusal as without this plugin: %i", async (status, expected, code) => {
     silenceLog();
     const init = { status, headers: { location: "https://evil.example" } };
     const gateway = openGateway(() => Response.json({ error: { message: "no", code: "x" } }, init));
     const response = await openStoredProxy({ gateway }).startStream();
-    expect([response.status, await readCode(response)]).toEqual([told, code]);
+    expect([response.status, await readCode(response)]).toEqual([expected, code]);
     expect(response.headers.has("x-stream-id")).toBe(false);
   });
 });

@@ -108,10 +108,10 @@ test("reports each end under one id, whenever objects are evicted and whatever g
       expect(await deadLetters.resend(id), `seed ${seed}`).toBe(true);
     for (let rings = 0; rings < 60 && (await ring()); rings += 1);
     expect(await (await request(path)).text(), `seed ${seed}`).toContain("SUCCESS");
-    const told = webhooks.filter(({ type }) => type === "video.succeeded");
-    expect(new Set(told.map(({ id }) => id)).size, `seed ${seed}`).toBe(1);
+    const succeeded = webhooks.filter(({ type }) => type === "video.succeeded");
+    expect(new Set(succeeded.map(({ id }) => id)).size, `seed ${seed}`).toBe(1);
     expect(
-      told.some(({ status }) => status === 204),
+      succeeded.some(({ status }) => status === 204),
       `seed ${seed}`,
     ).toBe(true);
   }

@@ -234,7 +234,7 @@ async function forget({ simulation, task, erase }: Life, isErased: boolean): Pro
   expect(task.gateway.polls).toHaveLength(length);
 }
 
-const seen = { crashes: 0, faults: 0, erasures: 0, removed: 0, told: 0 };
+const seen = { crashes: 0, faults: 0, erasures: 0, removed: 0, delivered: 0 };
 const PARTS = 4;
 
 test.each(Array.from({ length: PARTS }, (_, part) => part))(
@@ -247,7 +247,7 @@ test.each(Array.from({ length: PARTS }, (_, part) => part))(
 test.runIf(countRuns(RUNS) >= RUNS)(
   "these orders have enough ends, crashes, faults, erasures and removals",
   () => {
-    expect(seen.told).toBeGreaterThan(6);
+    expect(seen.delivered).toBeGreaterThan(6);
     expect(seen.crashes).toBeGreaterThan(50);
     expect(seen.faults).toBeGreaterThan(20);
     expect(seen.erasures).toBeGreaterThan(0);
@@ -261,7 +261,7 @@ async function play(seed: number): Promise<void> {
   try {
     await live(life);
     const shown = await recover(life, isNeverReady);
-    seen.told += Number(checkEnds(life, shown, isNeverReady));
+    seen.delivered += Number(checkEnds(life, shown, isNeverReady));
     checkPolls(life);
     await forget(life, seed % 3 === 0);
   } catch (error) {

@@ -27,7 +27,7 @@ const createVideoRequest = (type: string, url: string) =>
   });
 
 test("the addresses of a video request are fetched, and one that can't be is refused", async () => {
-  expect((await createVideoRequest("reference_video", "https://app.test/film.mp4"))[0]).toBe(200);
+  expect((await createVideoRequest("reference_video", "https://app.test/video.mp4"))[0]).toBe(200);
   expect(await createVideoRequest("reference_video", "https://app.test/gone.mp4")).toEqual([
     400,
     "input.media.0.url can't be downloaded: HTTP 404.",
@@ -36,9 +36,9 @@ test("the addresses of a video request are fetched, and one that can't be is ref
     400,
     "input.media.0.url can't be downloaded: there is no response.",
   ]);
-  expect((await createVideoRequest("reference_video", "http://127.0.0.1:8787/film.mp4"))[0]).toBe(200);
+  expect((await createVideoRequest("reference_video", "http://127.0.0.1:8787/video.mp4"))[0]).toBe(200);
   expect((await createVideoRequest("reference_video", "http://127.0.0.1:8787/gone.mp4"))[0]).toBe(400);
-  expect((await createVideoRequest("reference_video", "http://10.0.0.1/film.mp4"))[0]).toBe(400);
+  expect((await createVideoRequest("reference_video", "http://10.0.0.1/video.mp4"))[0]).toBe(400);
   expect(fetched).toHaveLength(5);
 });
 
@@ -53,7 +53,7 @@ test("the references of images are fetched, too", async () => {
 
 test("files in the request, and addresses that are left alone, are not fetched", async () => {
   fetched.length = 0;
-  expect((await createVideoRequest("reference_video", "https://elsewhere.test/film.mp4"))[0]).toBe(200);
+  expect((await createVideoRequest("reference_video", "https://elsewhere.test/video.mp4"))[0]).toBe(200);
   expect((await createVideoRequest("first_frame", "data:image/png;base64,AAAA"))[0]).toBe(200);
   expect(fetched).toEqual([]);
 });

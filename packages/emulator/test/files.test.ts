@@ -91,8 +91,8 @@ describe("an image", () => {
       return [Math.max(...colors), colors.indexOf(2), colors.lastIndexOf(2)];
     };
     expect(await readCaption("[[partial]]")).toEqual([1, -1, -1]);
-    const [most, first = 0, last = 0] = await readCaption("A fox");
-    expect(most).toBe(2);
+    const [longest, first = 0, last = 0] = await readCaption("A fox");
+    expect(longest).toBe(2);
     expect(Math.abs(first + last - 1152)).toBeLessThan(30);
     const [, firstOfMany = 0, lastOfMany = 0] = await readCaption(
       "A fox that looks for its way home in the snow",

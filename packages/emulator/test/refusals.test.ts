@@ -299,10 +299,10 @@ describe("What other clients send for a response that the gateway never gives is
     ["functions", "alpha-v4.1-flash", { functions: [{ name: "x" }] }, /use `tools`/],
     ["response_format", "delta-5.3", { response_format: { type: "json_schema" } }, /in the messages/],
     ["response_format", "gamma-chat-1-6-251015", { response_format: { schema } }, /in the messages/],
-  ])("%s for %s", async (param, model, fields, wayOut) => {
+  ])("%s for %s", async (param, model, fields, fix) => {
     const response = await post(createFastEmulator(), { ...createRequest("hi"), model, ...fields });
     expect(response.status).toBe(400);
-    expect(await readRefusal(response)).toMatchObject({ param, message: expect.stringMatching(wayOut) });
+    expect(await readRefusal(response)).toMatchObject({ param, message: expect.stringMatching(fix) });
   });
 
   test("JSON mode changes nothing where a model has none", async () => {

@@ -72,11 +72,11 @@ test.each(chats)(
   async (model) => {
     const include = (include_usage: boolean) =>
       readChunks(createFastEmulator(), createRequest("hi", { model, stream_options: { include_usage } }));
-    const asked = await include(true);
-    const last = asked.pop() as Chunk;
+    const chunks = await include(true);
+    const last = chunks.pop() as Chunk;
     expect(last.choices).toEqual([]);
     expect(last.usage).toEqual((await complete(createFastEmulator(), createRequest("hi", { model }))).usage);
-    for (const { usage } of asked) expect(usage).toBeNull();
+    for (const { usage } of chunks) expect(usage).toBeNull();
     for (const chunks of [
       await include(false),
       await readChunks(createFastEmulator(), createRequest("hi", { model })),

@@ -161,9 +161,9 @@ export function send(
 
 /** Reads the JSON of a response that must be a success. */
 export async function readBody<Body>(response: Response | Promise<Response>): Promise<Body> {
-  const answer = await response;
-  if (answer.status !== 200) throw new Error(`${answer.status}: ${await answer.text()}`);
-  return (await answer.json()) as Body;
+  const awaited = await response;
+  if (awaited.status !== 200) throw new Error(`${awaited.status}: ${await awaited.text()}`);
+  return (await awaited.json()) as Body;
 }
 
 /** Reads a PNG: its chunks in order, the head, and the uncompressed rows. */

@@ -317,7 +317,7 @@ function createImagesOfSizes(sizes: readonly number[]) {
 /** Responds to every query with a finished video. */
 async function respondReady(request: Request) {
   if (request.url.endsWith(".mp4"))
-    return new Response("not really a film", { headers: { "content-type": "video/mp4" } });
+    return new Response("not really a video", { headers: { "content-type": "video/mp4" } });
   const data = { status: "SUCCESS", progress: "100%", result_url: "https://files.example/a.mp4" };
   return Response.json({ code: "success", data });
 }

@@ -11,7 +11,7 @@ const clip = new Blob([createVideo(640, 480, 60)], { type: "video/mp4" });
 
 function openPage(options?: Parameters<typeof uploads>[0]) {
   const proxy = createUploads(() => Response.json({ id: "t-1", created_at: 1_755_000_000 }));
-  const { client } = createTestClient((request) => proxy.answer(request), { uploads: uploads(options) });
+  const { client } = createTestClient((request) => proxy.respond(request), { uploads: uploads(options) });
   return { client, log: proxy.log };
 }
 

@@ -31,7 +31,7 @@ function createBrowser(storage: RecordStorage = memoryStorage()) {
 
   function open(settings: Partial<ClientOptions> = {}) {
     const onEvent = (event: ClientEvent) => events.push(event);
-    const { client } = createTestClient((request) => uploads.answer(request), {
+    const { client } = createTestClient((request) => uploads.respond(request), {
       clock,
       random: () => 1,
       onEvent,

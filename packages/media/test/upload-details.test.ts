@@ -43,7 +43,7 @@ test("A part has 8 MiB outside these tests: the proxy accepts no other size", ()
 describe("The events of an upload", () => {
   test("have each request, response, wait and end", async () => {
     const uploads = createUploads();
-    const { upload, listSteps, events } = createPage((request) => uploads.answer(request));
+    const { upload, listSteps, events } = createPage((request) => uploads.respond(request));
     uploads.failures.push(() => createRefusal(503, "busy"));
     await upload(createLarge());
     expect(listSteps()).toEqual([
@@ -82,7 +82,7 @@ describe("The events of a search for copies", () => {
 
 test("Each request of an upload has the headers of its phase", async () => {
   const uploads = createUploads();
-  const { client, clock, requests } = createPage((request) => uploads.answer(request), {
+  const { client, clock, requests } = createPage((request) => uploads.respond(request), {
     headers: { "x-app": "studio" },
   });
   const readHeaders = ({ method, url, redirect, headers }: Request) => {
@@ -154,7 +154,7 @@ test("An upload without an end counts as expired, and its id is stored for a day
   const { client, requests } = createPage(() =>
     Response.json({ id: "f", offset: 4, url: "https://app.test/f" }),
   );
-  const video = new File(["film"], "film.mp4");
+  const video = new File(["video"], "video.mp4");
   const media = await uploadMedia(client, video, { storage });
   expect(media).toEqual({ id: "f", url: "https://app.test/f", expiresAt: 0, type: undefined });
   const [record] = (await storage.read("uploads/https://gateway.test")).values();
@@ -182,7 +182,7 @@ test("The URL of an upload is valid for more than an hour, or is renewed", async
   ] as const) {
     const uploads = createUploads();
     uploads.endAfter(lifeMs);
-    const { client, requests } = createPage((request) => uploads.answer(request));
+    const { client, requests } = createPage((request) => uploads.respond(request));
     const file = createSmall();
     await uploadMedia(client, file);
     await uploadMedia(client, file);
@@ -195,7 +195,7 @@ test("A store ends its upload when it gets another file", async () => {
   const held: (() => void)[] = [];
   const { client, requests } = createPage(async (request, nth) => {
     if (nth === 1) await new Promise<void>((resolve) => held.push(resolve));
-    return uploads.answer(request);
+    return uploads.respond(request);
   });
   const store = createUploadStore(client);
   const seen: string[] = [];
@@ -214,7 +214,7 @@ test("A store ends its upload when it gets another file", async () => {
 test("Signing out clears a store in use and ends its upload", async () => {
   const uploads = createUploads();
   const { client } = createPage((request, nth) =>
-    nth === 1 ? uploads.answer(request) : new Promise<never>(() => {}),
+    nth === 1 ? uploads.respond(request) : new Promise<never>(() => {}),
   );
   const store = createUploadStore(client);
   const leave = store.subscribe(() => {});

@@ -8,7 +8,7 @@ import { createRefusal, createUploads, PART, useSmallParts } from "./support/upl
 useSmallParts();
 
 const SIZE = 2 * PART + 5;
-const MOST_BYTES = 3 * SIZE + PART;
+const MAX_BYTES = 3 * SIZE + PART;
 const createLarge = () => new Blob([new Uint8Array(SIZE).fill(7)]);
 const rejectDropped = () => Promise.reject(new TypeError("fetch failed"));
 const createHTML = () =>
@@ -50,14 +50,14 @@ function createPage(respond: Respond, settings: Partial<ClientOptions> = {}) {
 /** Creates a page whose proxy works, except for the requests in `failAt`. */
 function createWorkingPage(failAt: Readonly<Record<number, () => Response | Promise<Response>>> = {}) {
   const uploads = createUploads();
-  const respond: Respond = (request, nth) => failAt[nth]?.() ?? uploads.answer(request);
+  const respond: Respond = (request, nth) => failAt[nth]?.() ?? uploads.respond(request);
   return { ...createPage(respond), files: uploads.files, failures: uploads.failures };
 }
 
 const respondAt = (offset: unknown) => Response.json({ id: "f", offset });
 
 describe("an upload whose proxy never stores more", () => {
-  const never: readonly (readonly [name: string, answer: Respond])[] = [
+  const never: readonly (readonly [name: string, respond: Respond])[] = [
     [
       "forgets the file after its first part",
       (r) => (r.method === "POST" ? respondAt(PART) : createRefusal(404, "gone")),
@@ -80,7 +80,7 @@ describe("an upload whose proxy never stores more", () => {
     expect((await uploadToEnd()).billing).toBe("none");
     expect(delays.length).toBeGreaterThan(0);
     expect(delays).toEqual([1000, 2000, 4000, 8000, 16_000].slice(0, delays.length));
-    expect(sentBytes()).toBeLessThanOrEqual(MOST_BYTES);
+    expect(sentBytes()).toBeLessThanOrEqual(MAX_BYTES);
   });
 
   test.each(never)("An upload whose proxy %s is not retried with a limit of 0", async (_, respond) => {
@@ -109,7 +109,7 @@ describe("an upload whose proxy never stores more", () => {
     const { uploadToEnd, sentBytes } = createPage(() => respondAt(++offset));
     expect(await uploadToEnd()).toMatchObject({ name: "ConnectionError", billing: "none" });
     expect(sentBytes()).toBeGreaterThan(2 * SIZE);
-    expect(sentBytes()).toBeLessThanOrEqual(MOST_BYTES);
+    expect(sentBytes()).toBeLessThanOrEqual(MAX_BYTES);
   });
 
   test("A file of one part is given up after four copies", async () => {
@@ -132,7 +132,7 @@ describe("an upload whose proxy never stores more", () => {
 describe("one bad response", () => {
   const createTooManyRequests = (seconds: number) => () =>
     Response.json({ error: { message: "busy" } }, { status: 429, headers: { "retry-after": `${seconds}` } });
-  const bad: readonly (readonly [name: string, answer: () => Response | Promise<Response>])[] = [
+  const bad: readonly (readonly [name: string, respond: () => Response | Promise<Response>])[] = [
     ["a 404", () => createRefusal(404, "not_found")],
     ["a 400", () => createRefusal(400, "nonsense")],
     ["a page of HTML", createHTML],
@@ -184,7 +184,7 @@ test("A long upload outlives a failure at each of its parts", async () => {
   const seen = new Set<string | null>();
   const page = createPage((request) => {
     const offset = request.headers.get("upload-offset");
-    if (request.method !== "PATCH" || seen.has(offset)) return uploads.answer(request);
+    if (request.method !== "PATCH" || seen.has(offset)) return uploads.respond(request);
     seen.add(offset);
     return createRefusal(503, "busy");
   });
@@ -199,7 +199,7 @@ test("A look-up does not count as sent bytes", async () => {
     const offset = request.headers.get("upload-offset") ?? "";
     const nth = (tries.get(offset) ?? 0) + 1;
     tries.set(offset, nth);
-    return request.method === "PATCH" && nth < 3 ? createRefusal(503, "busy") : uploads.answer(request);
+    return request.method === "PATCH" && nth < 3 ? createRefusal(503, "busy") : uploads.respond(request);
   });
   await page.upload(new Blob([new Uint8Array(3 * PART)]));
   expect(page.log.filter((method) => method === "GET")).toHaveLength(4);
@@ -244,11 +244,11 @@ test("A proxy that loses half of all requests gets each file once and completely
     const page = createPage(async (request) => {
       const luck = random();
       if (luck < 0.2) return rejectDropped();
-      const response = await uploads.answer(request);
+      const response = await uploads.respond(request);
       return luck < 0.5 ? rejectDropped() : response;
     });
     const result = await page.upload().catch((error: unknown) => error);
-    expect(page.sentBytes()).toBeLessThanOrEqual(MOST_BYTES);
+    expect(page.sentBytes()).toBeLessThanOrEqual(MAX_BYTES);
     if (isGatewayError(result)) continue;
     const { content } = uploads.files.get((result as { readonly id: string }).id) ?? {};
     expect(content?.length).toBe(SIZE);
@@ -318,7 +318,7 @@ test("The progress of a second file begins where the first one ended", async () 
   const uploads = createUploads((request) =>
     request.method === "POST" ? Response.json({ id: "t-1", status: "queued" }) : createRefusal(503, "busy"),
   );
-  const { client } = createPage((request) => uploads.answer(request));
+  const { client } = createPage((request) => uploads.respond(request));
   const store = createVideoTaskStore(client);
   const shares: number[] = [];
   store.subscribe(() => {

@@ -143,8 +143,8 @@ describe("a sampler", () => {
   test("sees the settings of a request before it is sent", async () => {
     const seen: Attributes[] = [];
     const sampler = {
-      shouldSample(...[, , , , asked]: [unknown, unknown, unknown, unknown, Attributes]) {
-        seen.push(asked);
+      shouldSample(...[, , , , attributes]: [unknown, unknown, unknown, unknown, Attributes]) {
+        seen.push(attributes);
         return { decision: 2 };
       },
       toString: () => "noting",

@@ -37,7 +37,7 @@ const task = (model: string, raw: object): VideoTask => ({
   model,
   state: "succeeded",
   rawStatus: "SUCCESS",
-  url: "https://files.example/film.mp4",
+  url: "https://files.example/video.mp4",
   urlSource: "data.result_url",
   raw,
 });
@@ -210,10 +210,10 @@ describe("videos", () => {
     const {
       url: _,
       urlSource: _source,
-      ...facts
+      ...fields
     } = task("beta3.0-video", {}) as VideoTask & { state: "succeeded" };
     for (const state of ["running", "failed"] as const)
-      expect(calculateCost({ ...facts, state } as VideoTask, prices).missing).toEqual([
+      expect(calculateCost({ ...fields, state } as VideoTask, prices).missing).toEqual([
         { reason: "not-ended", model: "beta3.0-video", count: 1 },
       ]);
   });
@@ -238,7 +238,7 @@ describe("videos", () => {
 });
 
 test("a batch costs its results, and requests with an unknown result are listed as missing", () => {
-  const { raw: _, ...film } = task("gamma-video-1-5-pro-251215", {});
+  const { raw: _, ...video } = task("gamma-video-1-5-pro-251215", {});
   const images = { model: "gamma-image-5-0-260128", images: [{ url: "https://files.example/1.png" }] };
   const failed = (billing: string) => Object.assign(new Error("lost"), { billing });
   const model = "gamma-image-5-0-260128";
@@ -248,7 +248,7 @@ test("a batch costs its results, and requests with an unknown result are listed 
     { id: "2", kind: "image", model, state: "running" },
     { id: "3", kind: "image", model, state: "failed", error: failed("none") },
     { id: "4", kind: "image", model, state: "unconfirmed", error: failed("maybe") },
-    { id: "5", kind: "video", model: film.model ?? "", state: "done", result: film },
+    { id: "5", kind: "video", model: video.model ?? "", state: "done", result: video },
   ] as const;
   expect(calculateCost(items, prices)).toEqual(
     coins(0.03, [
@@ -258,7 +258,7 @@ test("a batch costs its results, and requests with an unknown result are listed 
     ]),
   );
   const request = { model: "gamma-video-1-5-pro-251215", duration: 10 };
-  expect(calculateCost({ request, result: film }, prices)).toEqual(coins(0.4));
+  expect(calculateCost({ request, result: video }, prices)).toEqual(coins(0.4));
 });
 
 describe("events", () => {

@@ -90,7 +90,7 @@ function renderPage(children: ReactNode, Mode: typeof StrictMode | typeof React.
       await to("hidden");
       await advance(ms);
     },
-    says: (text: string) =>
+    sendMessage: (text: string) =>
       act(async () => {
         await rest.connection.wanted();
         rest.connection.send(text);
@@ -153,15 +153,15 @@ describe.skipIf(!Activity)("a hidden Activity", () => {
     const named = id ? "with an id" : "without an id";
 
     test(`keeps a chat ${named}, and its response continues`, async () => {
-      const { hideFor, says, to, connection, requests } = renderPage(<Chat id={id} />);
+      const { hideFor, sendMessage, to, connection, requests } = renderPage(<Chat id={id} />);
       await press();
-      await says(frame({ content: "Be" }));
+      await sendMessage(frame({ content: "Be" }));
       await hideFor(LONG);
       expect(connection.cancelled).toBe(false);
-      await says(frame({ content: "cause" }));
+      await sendMessage(frame({ content: "cause" }));
       await to("visible");
       expect(shown()).toBe("streaming: Why?, Because");
-      await says(frame({}, "stop") + DONE);
+      await sendMessage(frame({}, "stop") + DONE);
       await hideFor(LONG);
       await to("visible");
       expect([shown(), requests.length]).toEqual(["ready: Why?, Because", 1]);
@@ -184,9 +184,9 @@ describe.skipIf(!Activity)("a hidden Activity", () => {
   }
 
   test("keeps a chat and images in StrictMode", async () => {
-    const { hideFor, says, to, connection } = renderPage(<Chat />, StrictMode);
+    const { hideFor, sendMessage, to, connection } = renderPage(<Chat />, StrictMode);
     await press();
-    await says(frame({ content: "Be" }));
+    await sendMessage(frame({ content: "Be" }));
     await hideFor(LONG);
     await to("visible");
     expect([shown(), connection.cancelled]).toEqual(["streaming: Why?, Be", false]);
@@ -221,7 +221,7 @@ describe.skipIf(!Activity)("a hidden Activity", () => {
     for (const wasHidden of [false, true]) {
       const chat = renderPage(<Chat />);
       await press();
-      await chat.says(frame({ content: "Be" }));
+      await chat.sendMessage(frame({ content: "Be" }));
       if (wasHidden) await chat.hideFor(LONG);
       await chat.to("gone");
       await chat.advance(1000);

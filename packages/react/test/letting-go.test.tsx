@@ -47,7 +47,7 @@ function renderPage(Mode: typeof StrictMode | null = null, storage?: ChatStorage
     text: () => view.container.textContent,
     show: (id?: string) => act(async () => view.rerender(app(id))),
     advance: (ms: number) => act(() => clock.advance(ms)),
-    says: (text: string) =>
+    sendMessage: (text: string) =>
       act(async () => {
         await connection.wanted();
         connection.send(text);
@@ -91,18 +91,18 @@ test("Of 150 shown chats, the newest hundred stay in memory", async () => {
 });
 
 test("A chat with a streaming response stays until the response has ended, and five minutes more", async () => {
-  const { show, says, advance, text, connection, requests } = renderPage();
+  const { show, sendMessage, advance, text, connection, requests } = renderPage();
   await show("a");
   await act(async () => {
     void chat.send("Why?");
     await settled();
   });
-  await says(frame({ content: "Be" }));
+  await sendMessage(frame({ content: "Be" }));
   await show();
   await advance(60 * MINUTE);
   for (let nth = 0; nth < 150; nth += 1) await show(`other ${nth}`);
   expect(connection.cancelled).toBe(false);
-  await says(frame({ content: "cause" }) + frame({}, "stop") + DONE);
+  await sendMessage(frame({ content: "cause" }) + frame({}, "stop") + DONE);
   await advance(4 * MINUTE);
   await show("a");
   expect([text(), requests.length]).toEqual(["Why?, Because", 1]);

@@ -28,7 +28,7 @@ function Upload({ client }: { client: ReturnType<typeof createTestClient>["clien
 }
 
 function renderUpload(uploads = createUploads()) {
-  const { client } = createTestClient((request) => uploads.answer(request));
+  const { client } = createTestClient((request) => uploads.respond(request));
   return { ...uploads, ...render(<Upload client={client} />) };
 }
 

@@ -396,8 +396,8 @@ test.skipIf(!Activity)("a component that was hidden for long shows its previews 
 
 test("methods and props keep their identity", async () => {
   const { setModel } = show();
-  const { add: verb, inputProps, dropProps, onPaste } = held.result as UseAttachmentsResult;
+  const { add, inputProps, dropProps, onPaste } = held.result as UseAttachmentsResult;
   setModel("delta-5.3");
-  expect(held.result).toMatchObject({ add: verb, inputProps, dropProps, onPaste });
+  expect(held.result).toMatchObject({ add, inputProps, dropProps, onPaste });
   expect(held.result?.inputProps).toBe(inputProps);
 });

@@ -12,13 +12,13 @@ const withheld = { error: { message: "withheld" } };
 const createResponse = (...data: object[]) => Response.json({ model, created: 1_755_000_000, data });
 
 let renders = 0;
-const verbs = new Set<unknown>();
+const methods = new Set<unknown>();
 
 function Painter(props: Partial<UseImagesOptions<typeof model>> & { label?: string }) {
   const { label = "painter", ...options } = props;
   const images = useImages({ model, ...options });
   renders += 1;
-  for (const verb of [images.generate, images.stop, images.reset]) verbs.add(verb);
+  for (const method of [images.generate, images.stop, images.reset]) methods.add(method);
   return (
     <section aria-label={label}>
       <output>{images.status}</output>
@@ -132,12 +132,12 @@ describe("useImages", () => {
   });
 
   test("methods keep their identity", async () => {
-    verbs.clear();
+    methods.clear();
     const app = renderLive();
     press("paint");
     await app.respond(reef);
     app.show(<Painter label="another" />);
-    expect(verbs.size).toBe(3);
+    expect(methods.size).toBe(3);
   });
 
   test("parameters and callbacks are read when they are used", async () => {

@@ -405,21 +405,21 @@ describe("a chat in several tabs", () => {
 
   /** Creates a storage of another tab, which gets changes only when `deliver` is called. */
   function lateStorage(inner: ChatStorage) {
-    let notices: (() => void)[] | undefined;
+    let events: (() => void)[] | undefined;
     const late: ChatStorage = {
       ...inner,
       subscribe: (collection, listener) =>
         inner.subscribe(collection, (changes) => {
-          if (notices) notices.push(() => listener(changes));
+          if (events) events.push(() => listener(changes));
           else listener(changes);
         }),
     };
     const hold = () => {
-      notices = [];
+      events = [];
     };
-    const deliver = (most = Number.POSITIVE_INFINITY) => {
-      for (const notice of notices?.slice(0, most) ?? []) notice();
-      notices = undefined;
+    const deliver = (max = Number.POSITIVE_INFINITY) => {
+      for (const emit of events?.slice(0, max) ?? []) emit();
+      events = undefined;
     };
     return { late, hold, deliver };
   }

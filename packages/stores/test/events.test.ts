@@ -167,8 +167,8 @@ describe("the events of a call", () => {
       prompt_tokens_details: { cached_tokens: 2 },
       completion_tokens_details: { reasoning_tokens: 4 },
     };
-    const facts = { responseId: "chat-1", responseModel: "delta-5.3-0901", finishReason: "stop" };
-    const model = facts.responseModel;
+    const fields = { responseId: "chat-1", responseModel: "delta-5.3-0901", finishReason: "stop" };
+    const model = fields.responseModel;
 
     test("the ids, the finish_reason and all counts of a chat response, streamed or not, and no text", async () => {
       const streamed = recordEvents(() =>
@@ -178,7 +178,7 @@ describe("the events of a call", () => {
       const whole = recordEvents(() => Response.json({ ...completion, id: "chat-1", model, usage: wide }));
       await completeChat(whole.client, question);
       for (const { ends, events } of [streamed, whole]) {
-        expect(ends()).toMatchObject([{ outcome: "complete", ...facts }]);
+        expect(ends()).toMatchObject([{ outcome: "complete", ...fields }]);
         expect(ends()[0]?.usage).toEqual(counted);
         expect(JSON.stringify(events)).not.toContain(secret);
       }

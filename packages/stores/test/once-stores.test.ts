@@ -103,7 +103,7 @@ describe("an image store behind a proxy with idempotency", () => {
 
   test.each(["stop", "reset"] as const)(
     "gets lost images and pays once if the user called %s before the repetition was sent",
-    async (verb) => {
+    async (method) => {
       const { page, sent, keys, lose } = openOnce(() => images.clone(), once);
       const { headers, wait, goOn } = createWaitingHeaders();
       const store = createImageStore(page({ headers }), { model: "gamma-image-5-0-260128" });
@@ -111,7 +111,7 @@ describe("an image store behind a proxy with idempotency", () => {
       await store.generate(reef);
       wait();
       const repeated = store.generate(reef);
-      store[verb]();
+      store[method]();
       expect((await repeated).error?.billing).toBe("none");
       goOn();
       expect((await store.generate(reef)).status).toBe("success");
@@ -290,13 +290,13 @@ describe("a video behind a proxy with idempotency", () => {
     respond(createVideo(1));
     expect((await made).handle?.id).toBe("t-1");
     const another = video.create(reef);
-    const tellAll = () => {
+    const notifyAll = () => {
       for (const tell of held.splice(0)) tell();
     };
     await waitUntil(() => clock.sleeping() > 0);
-    tellAll();
+    notifyAll();
     expect((await clock.advanceUntil(another, 500)).handle?.id).toBe("t-2");
-    tellAll();
+    notifyAll();
     expect((await entries()).map(({ handle }) => handle?.id).sort()).toEqual(["t-1", "t-2"]);
     expect(new Set(keys).size).toBe(2);
   });

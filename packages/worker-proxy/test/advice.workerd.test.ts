@@ -86,10 +86,10 @@ test.each([
 test("a plugin's path is open, unless it belongs to a group of the gateway that is not", async () => {
   const route = (name: string, path: string) =>
     ({ name, method: "GET", path, id: "own", serve: async () => Response.json({}) }) as const;
-  const routes = [route("notes", "/v1/notes/{id}"), route("videos", "/v1/films/{id}")];
+  const routes = [route("notes", "/v1/notes/{id}"), route("videos", "/v1/clips/{id}")];
   const { call } = openProxy({ plugins: [{ routes }] });
   expect((await call(createRequest({ method: "GET", path: "/v1/notes/n-1" }))).status).toBe(200);
-  expect((await call(createRequest({ method: "GET", path: "/v1/films/f-1" }))).error?.["message"]).toContain(
+  expect((await call(createRequest({ method: "GET", path: "/v1/clips/f-1" }))).error?.["message"]).toContain(
     "`routes`",
   );
 });

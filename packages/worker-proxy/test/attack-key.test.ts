@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CHATS, chat, IMAGES, startAttacked, stream, VIDEOS } from "./support/attacked.js";
+import { containsKey } from "./support/contains-key.js";
 import { KEY } from "./support/key.js";
-import { tellsKey } from "./support/key-told.js";
 import {
   createPiece,
   createResponse,
@@ -82,7 +82,7 @@ describe.each([
     proxy.upstream.respondWith(inPieces([streamHead, createPiece("Hello"), ...pieces, stopped(), done]));
     const response = await proxy.send("ada", stream);
     const text = await response.text();
-    expect(tellsKey(text, KEY)).toBe(false);
+    expect(containsKey(text, KEY)).toBe(false);
     expect(text).toContain("event: error");
     expect(text).not.toContain("[DONE]");
   });
@@ -102,7 +102,7 @@ describe("in what is passed on unread (case 54)", () => {
   ])("the key %s in the head of a stream does not reach the client", async (_, piece) => {
     proxy.upstream.respondWith(inPieces([streamHead + piece, stopped(), done]));
     const text = await (await proxy.send("ada", stream)).text();
-    expect(tellsKey(text, KEY)).toBe(false);
+    expect(containsKey(text, KEY)).toBe(false);
   });
 
   const messages: readonly [string, string][] = [
@@ -123,7 +123,7 @@ describe("in what is passed on unread (case 54)", () => {
       const response = await proxy.send("ada", request, { path });
       const text = await response.text();
       expect(response.status).toBeGreaterThanOrEqual(400);
-      expect(tellsKey(text, KEY)).toBe(false);
+      expect(containsKey(text, KEY)).toBe(false);
     }
   });
 
@@ -135,7 +135,7 @@ describe("in what is passed on unread (case 54)", () => {
     for (const status of [400, 401, 404, 429, 500]) {
       proxy.upstream.respondWith((socket) => socket.end(createResponse(status, "application/json", body)));
       const text = await (await proxy.send("ada", chat)).text();
-      expect(tellsKey(text, KEY)).toBe(false);
+      expect(containsKey(text, KEY)).toBe(false);
     }
   });
 });

@@ -139,7 +139,7 @@ test("Cloudflare Access lets its user in, and no service token that is not liste
 
 describe("the reason of a 401", () => {
   /** The event of a request with this header, and the text of its response. */
-  async function told(authorization: string | undefined, options: object = {}) {
+  async function callTwice(authorization: string | undefined, options: object = {}) {
     const issuer = await openIssuer();
     const authenticate = jwt({
       jwks: "https://sign-in.example/jwks.json",
@@ -161,7 +161,7 @@ describe("the reason of a 401", () => {
     ["that is no token", "Bearer hello", "Invalid Compact JWS"],
     ["without a token", "Basic YWRhOnBhc3M=", "authorization: has no bearer token"],
   ])("%s is in the event and once in the log, and not in the response", async (_, header, reason) => {
-    const { lines, response, token, ...rest } = await told(header);
+    const { lines, response, token, ...rest } = await callTwice(header);
     expect(rest).toMatchObject({ status: 401, reason });
     expect(response).not.toContain(reason);
     // the name of a header may be one of the words that the log hides
@@ -171,7 +171,7 @@ describe("the reason of a 401", () => {
   });
 
   test("has nothing of the token", async () => {
-    const { reason, lines } = await told(
+    const { reason, lines } = await callTwice(
       `Bearer ${btoa('{"alg":"none"}')}.${btoa('{"sub":"secret-name"}')}.x`,
     );
     expect(reason).toBeTypeOf("string");

@@ -99,9 +99,9 @@ test.each(unset)("is 503 and no more, and the log has: %s (case 59)", async (lin
   const { call, reached, events } = open({ ...options });
   const { status, text } = await call(createRequest({ ...health, ...nobody }));
   expect([status, text]).toEqual([503, '{"status":"misconfigured"}']);
-  const told = log.mock.calls.flat().join("\n");
-  expect(told).toContain(`sluice proxy: health: ${line}`);
-  expect(told).not.toContain(KEY);
+  const lines = log.mock.calls.flat().join("\n");
+  expect(lines).toContain(`sluice proxy: health: ${line}`);
+  expect(lines).not.toContain(KEY);
   expect(reached).toEqual([]);
   expect(events).toMatchObject([{ route: "health", status: 503, outcome: "error" }]);
 });
@@ -109,7 +109,7 @@ test.each(unset)("is 503 and no more, and the log has: %s (case 59)", async (lin
 const hosts: readonly [what: string, hosts: unknown, status: number][] = [
   ["a list that is missing", undefined, 503],
   ["an address instead of a host", ["https://cdn.example.com"], 503],
-  ["a host with a path", ["cdn.example.com/films"], 503],
+  ["a host with a path", ["cdn.example.com/videos"], 503],
   ["a star within a name", ["cdn.*.example.com"], 503],
   ["an empty text", [""], 503],
   [
@@ -133,10 +133,10 @@ test.each(hosts)(
     });
     const response = await call(createRequest({ ...health, ...nobody }));
     expect(response.status).toBe(status);
-    const told = log.mock.calls
+    const lines = log.mock.calls
       .flat()
       .filter((line) => line.includes("health: fileStore: archive: hosts: give"));
-    expect(told).toHaveLength(status === 503 ? 1 : 0);
+    expect(lines).toHaveLength(status === 503 ? 1 : 0);
   },
 );
 

@@ -21,16 +21,16 @@ expectLog(
 type Options = Parameters<typeof openProxy>[0];
 type Respond = Parameters<typeof openProxy>[1];
 
-/** A proxy whose meter writes down what it is told, in order. */
+/** A proxy whose meter records its calls, in order. */
 function openMetered(respond?: Respond, options: Options = {}) {
-  const told: [word: string, what?: Usage | number | undefined][] = [];
+  const calls: [word: string, what?: Usage | number | undefined][] = [];
   const admitted: Payable<Env>[] = [];
   const waiting: Promise<unknown>[] = [];
   const meter: ProxyPlugin<Env> = {
     ...readStreams(),
     async reserve(payable) {
       admitted.push(payable);
-      told.push(["reserve", opened.reached.length]);
+      calls.push(["reserve", opened.reached.length]);
       return {
         settle: (usage) => write(["settle", usage]),
         release: () => write(["release"]),
@@ -45,9 +45,9 @@ function openMetered(respond?: Respond, options: Options = {}) {
     respond,
   );
   // as a remote store: only `waitUntil` waits for it
-  async function write(word: (typeof told)[number]): Promise<void> {
+  async function write(word: (typeof calls)[number]): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve));
-    told.push(word);
+    calls.push(word);
   }
   const context = { waitUntil: (promise: Promise<unknown>) => void waiting.push(promise) };
   const send = (request: Request) => opened.send(request, { KEY }, context);
@@ -60,9 +60,9 @@ function openMetered(respond?: Respond, options: Options = {}) {
       return { status: response.status, headers: response.headers, text: await response.text() };
     },
     /** Returns the calls of the meter, once nothing is in flight any more. */
-    async told() {
+    async listCalls() {
       await Promise.all(waiting);
-      return told;
+      return calls;
     },
   };
 }
@@ -94,9 +94,9 @@ const createPiece = (more = "") =>
 const last = `data: {"choices":[],"usage":${JSON.stringify(usage)}}\n\ndata: [DONE]\n\n`;
 
 test("the most that a request can cost is reserved before it is sent, and settled by its usage", async () => {
-  const { call, told, admitted } = openMetered(() => Response.json({ id: "1", usage }));
+  const { call, listCalls, admitted } = openMetered(() => Response.json({ id: "1", usage }));
   expect((await call()).status).toBe(200);
-  expect(await told()).toEqual([reserved, ["settle", usage]]);
+  expect(await listCalls()).toEqual([reserved, ["settle", usage]]);
   expect(admitted).toMatchObject([
     { user: { id: "user-1" }, route: "chat", model: "delta-5.3", body: chat, env: { KEY } },
   ]);
@@ -106,9 +106,9 @@ test.each([1, 3, 17, 100_000])(
   "a stream is settled by its last usage, in pieces of %i bytes",
   async (size) => {
     const text = createPiece(`data: {"usage":{"total_tokens":1}}\n\n${createPiece()}${last}`);
-    const { call, told } = openMetered(stream(text, size));
+    const { call, listCalls } = openMetered(stream(text, size));
     expect((await call(streamed)).text).toBe(text);
-    expect(await told()).toEqual([reserved, ["settle", usage]]);
+    expect(await listCalls()).toEqual([reserved, ["settle", usage]]);
   },
 );
 
@@ -118,9 +118,9 @@ test("a stream is settled by usage without a [DONE], with CRLF, or without a lin
     `${finish}\r\n\r\ndata:${JSON.stringify({ usage })}\r\n\r\n`,
     `${finish}\n\ndata: ${JSON.stringify({ usage })}`,
   ]) {
-    const { call, told } = openMetered(stream(text, 5));
+    const { call, listCalls } = openMetered(stream(text, 5));
     await call(streamed);
-    expect(await told()).toEqual([reserved, ["settle", usage]]);
+    expect(await listCalls()).toEqual([reserved, ["settle", usage]]);
   }
 });
 
@@ -136,22 +136,22 @@ const leftBehind = (text: string) => () =>
   );
 
 test("a response that quotes the key is not passed on, and is paid by its usage", async () => {
-  const { call, told, events } = openMetered(() => Response.json({ usage: { ...usage, note: KEY } }));
+  const { call, listCalls, events } = openMetered(() => Response.json({ usage: { ...usage, note: KEY } }));
   expect((await call()).status).toBe(502);
-  expect(await told()).toEqual([reserved, ["settle", { ...usage, note: KEY }]]);
+  expect(await listCalls()).toEqual([reserved, ["settle", { ...usage, note: KEY }]]);
   expect(JSON.stringify(events)).not.toContain(KEY);
 });
 
 test("a client that leaves behind the finish and the usage of a stream pays that usage", async () => {
   const finish = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n';
-  const { send, told } = openMetered(
+  const { send, listCalls } = openMetered(
     leftBehind(finish + createPiece(`data: ${JSON.stringify({ usage })}\n\n`)),
   );
   const client = new AbortController();
   const response = await send(createRequest({ body: streamed, signal: client.signal }));
   await (response.body as ReadableStream<Uint8Array>).getReader().read();
   client.abort();
-  expect(await told()).toEqual([reserved, ["settle", usage]]);
+  expect(await listCalls()).toEqual([reserved, ["settle", usage]]);
 });
 
 describe("the whole reservation is spent", () => {
@@ -186,15 +186,15 @@ describe("the whole reservation is spent", () => {
     ["no text at all", () => new Response("", json)],
     ["an error behind content", stream(`${createPiece()}event: error\ndata: {"error":{"message":"no"}}\n\n`)],
   ] as [string, Respond][])("when the gateway responds with %s", async (_, respond) => {
-    const { call, told } = openMetered(respond);
+    const { call, listCalls } = openMetered(respond);
     await call(streamed);
-    expect(await told()).toEqual(all);
+    expect(await listCalls()).toEqual(all);
   });
 
   test("A gateway that takes too long to its headers spends all", async () => {
-    const { call, told } = openMetered(() => new Promise(() => {}), { timeout: { firstChunkMs: 5 } });
+    const { call, listCalls } = openMetered(() => new Promise(() => {}), { timeout: { firstChunkMs: 5 } });
     expect((await call()).status).toBe(504);
-    expect(await told()).toEqual(all);
+    expect(await listCalls()).toEqual(all);
   });
 
   const silent = (text: string) => () =>
@@ -208,16 +208,16 @@ describe("the whole reservation is spent", () => {
 
   test("A gateway that falls silent in a stream or in JSON spends all", async () => {
     for (const text of [createPiece(`data: ${JSON.stringify({ usage })}\n\n`), '{"usage":']) {
-      const { call, told } = openMetered(silent(text), { timeout: { chunkMs: 5 } });
+      const { call, listCalls } = openMetered(silent(text), { timeout: { chunkMs: 5 } });
       await call(streamed);
-      expect(await told()).toEqual(all);
+      expect(await listCalls()).toEqual(all);
     }
   });
 
   test.each(["cancels", "hangs up", "hangs up while it waits for more"])(
     "when the client %s in mid-stream, and is reported once",
     async (leaving) => {
-      const { send, told, events } = openMetered(
+      const { send, listCalls, events } = openMetered(
         silent(createPiece(`data: ${JSON.stringify({ usage })}\n\n`)),
       );
       const client = new AbortController();
@@ -227,37 +227,37 @@ describe("the whole reservation is spent", () => {
       if (leaving.endsWith("more")) reader.read().catch(() => {});
       if (leaving === "cancels") await reader.cancel();
       else client.abort();
-      expect(await told()).toEqual(all);
+      expect(await listCalls()).toEqual(all);
       expect(events).toMatchObject([{ status: 499, code: "client_left" }]);
     },
   );
 
   test("A client that leaves before the headers spends all", async () => {
     const client = new AbortController();
-    const { call, told } = openMetered(() => {
+    const { call, listCalls } = openMetered(() => {
       client.abort();
       return new Promise(() => {});
     });
     await call(chat, { signal: client.signal });
-    expect(await told()).toEqual(all);
+    expect(await listCalls()).toEqual(all);
   });
 });
 
 test.each([300, 307, 400, 401, 402, 403, 404, 422, 429, 500, 503, 521, 522, 523, 530])(
   "nothing is spent when the gateway, or Cloudflare in front of it, refuses with %i (case 49)",
   async (status) => {
-    const { call, told } = openMetered(() => Response.json({ error: {}, usage }, { status }));
+    const { call, listCalls } = openMetered(() => Response.json({ error: {}, usage }, { status }));
     await call();
-    expect(await told()).toEqual([reserved, ["release"]]);
+    expect(await listCalls()).toEqual([reserved, ["release"]]);
   },
 );
 
 test.each([408, 504, 520, 524])(
   "a gateway that says %i, that it waited too long or was lost, is paid in full",
   async (status) => {
-    const { call, told } = openMetered(() => new Response("late", { status }));
+    const { call, listCalls } = openMetered(() => new Response("late", { status }));
     await call();
-    expect(await told()).toEqual([reserved, ["settle", undefined]]);
+    expect(await listCalls()).toEqual([reserved, ["settle", undefined]]);
   },
 );
 
@@ -276,9 +276,9 @@ describe("nothing is spent (case 49)", () => {
     ["responds with 200 and an error", () => new Response(failure, json)],
     ["responds without a body", () => new Response(null, { status: 204 })],
   ] as [string, Respond][])("when the gateway %s", async (_, respond) => {
-    const { call, told } = openMetered(respond);
+    const { call, listCalls } = openMetered(respond);
     await call(streamed);
-    expect(await told()).toEqual([reserved, ["release"]]);
+    expect(await listCalls()).toEqual([reserved, ["release"]]);
   });
 
   test("A client that leaves while its money is set aside spends nothing", async () => {
@@ -303,34 +303,34 @@ describe("nothing is spent (case 49)", () => {
   });
 
   test("A connection that is lost spends all: the gateway may have done the work", async () => {
-    const { call, told } = openMetered(() => {
+    const { call, listCalls } = openMetered(() => {
       throw new Error("Network connection lost.");
     });
     const { status, text } = await call();
     expect([status, JSON.parse(text).error.code]).toEqual([502, "upstream_cut"]);
-    expect(await told()).toEqual([reserved, ["settle", undefined]]);
+    expect(await listCalls()).toEqual([reserved, ["settle", undefined]]);
   });
 
   test("unless the host says that there was no connection", async () => {
-    const { call, told } = openMetered(() => {
+    const { call, listCalls } = openMetered(() => {
       throw new TypeError("fetch failed", { cause: { code: "UND_ERR_CONNECT_TIMEOUT" } });
     });
     expect(JSON.parse((await call()).text).error.code).toBe("upstream_unreachable");
-    expect(await told()).toEqual([reserved, ["release"]]);
+    expect(await listCalls()).toEqual([reserved, ["release"]]);
   });
 });
 
 test("a refusal whose text never ends is not paid for either", async () => {
   const body = () => new ReadableStream({ pull: () => new Promise(() => {}) });
-  const { call, told } = openMetered(() => new Response(body(), { status: 400 }), {
+  const { call, listCalls } = openMetered(() => new Response(body(), { status: 400 }), {
     timeout: { chunkMs: 5 },
   });
   expect((await call()).status).toBe(400);
-  expect(await told()).toEqual([reserved, ["release"]]);
+  expect(await listCalls()).toEqual([reserved, ["release"]]);
 });
 
 test("nothing is set aside for what the proxy refuses itself, or for what costs nothing", async () => {
-  const { call, told } = openMetered(undefined, {
+  const { call, listCalls } = openMetered(undefined, {
     routes: ["chat", "videos", "assets"],
     secret: () => SECRET,
     gateway: { assetLookup: "/gamma/asset/GetAsset" },
@@ -347,7 +347,7 @@ test("nothing is set aside for what the proxy refuses itself, or for what costs 
   await call({ Id: signed("a", "asset") }, { path: "/gamma/asset/GetAsset" });
   await call(undefined, { method: "GET", path: `/v1/video/generations/${signed("t")}` });
   await call(undefined, { method: "GET", path: "/health" });
-  expect(await told()).toEqual([]);
+  expect(await listCalls()).toEqual([]);
 });
 
 test("the meter does not count a plugin's response, and the plugin gets `isMetered` (case 50)", async () => {
@@ -412,12 +412,12 @@ test("a meter that can't settle changes no response, and is in the log", async (
   const settle = () => {
     throw new Error(`of ${KEY} and ${apiKey}`);
   };
-  const { call, told } = openMetered(undefined, {
+  const { call, listCalls } = openMetered(undefined, {
     apiKey: () => apiKey,
     plugins: [{ ...readStreams(), reserve: async () => ({ settle, release: settle }) }],
   });
   expect((await call()).status).toBe(200);
-  await told();
+  await listCalls();
   await vi.waitFor(() =>
     expect(log.mock.calls.flat()).toEqual([
       expect.stringMatching(/plugins: a reservation could not be settled.*: Error: of /),

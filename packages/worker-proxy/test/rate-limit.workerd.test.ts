@@ -9,22 +9,22 @@ expectLog("500 misconfigured", "503 rate_limit_unavailable");
 type RateLimited = Parameters<RateLimit>[0];
 type Options = NonNullable<Parameters<typeof workersRateLimit<Env>>[1]>;
 
-/** A binding that lets `most` requests of one key through, for as long as the test lasts. */
-function createBinding(most: number) {
+/** A binding that lets `max` requests of one key through, for as long as the test lasts. */
+function createBinding(max: number) {
   const counts = new Map<string, number>();
   return {
     counts,
     async limit({ key }: { key: string }) {
       const count = (counts.get(key) ?? 0) + 1;
       counts.set(key, count);
-      return { success: count <= most };
+      return { success: count <= max };
     },
   };
 }
 
 /** A proxy with videos behind such a binding. A bearer token is its user's id. */
-function openLimited(most: number, options: Options = {}) {
-  const binding = createBinding(most);
+function openLimited(max: number, options: Options = {}) {
+  const binding = createBinding(max);
   const opened = openProxy({
     routes: ["chat", "videos"],
     secret: () => SECRET,
@@ -102,16 +102,16 @@ test("a request without a user or a path is not counted (case 35)", async () => 
 
 describe("a custom rate limiter", () => {
   test("gets the user and the route, and returns milliseconds to wait", async () => {
-    const told: RateLimited[] = [];
+    const calls: RateLimited[] = [];
     const rateLimit = (limited: RateLimited, { KEY }: Env) => {
-      told.push(limited);
+      calls.push(limited);
       expect(KEY).toMatch(/^sk-/);
       return { retryAfterMs: 1200 };
     };
     const { call, reached } = openProxy({ rateLimit });
     const { status, headers } = await call(createRequest());
     expect([status, headers.get("retry-after"), reached.length]).toEqual([429, "2", 0]);
-    expect(told).toEqual([
+    expect(calls).toEqual([
       { user: { id: "user-1" }, route: "chat", method: "POST", isPoll: false, request: expect.any(Request) },
     ]);
   });

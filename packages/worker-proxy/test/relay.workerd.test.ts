@@ -270,9 +270,9 @@ test("events of a stream that is read go on as they come, and none of them waits
     ?.pipeThrough(new TextDecoderStream())
     .getReader();
   for (const text of ["a", "b", "c"]) send(text);
-  let heard = "";
-  while (!heard.includes("c")) heard += (await reader?.read())?.value;
-  expect(heard).toBe("data: a\n\ndata: b\n\ndata: c\n\n");
+  let received = "";
+  while (!received.includes("c")) received += (await reader?.read())?.value;
+  expect(received).toBe("data: a\n\ndata: b\n\ndata: c\n\n");
   // nothing more is coming: what is there must not be held for it
   send("d");
   expect((await reader?.read())?.value).toBe("data: d\n\n");
@@ -323,12 +323,12 @@ describe("the truth of endings", () => {
 
   test("waits a short time for the rest after a finish reason (case 60)", async () => {
     stopTime();
-    const { call, events: told } = openProxy(
+    const { call, events: reported } = openProxy(
       { timeout: { chunkMs: 60_000 }, plugins: [readStreams()] },
       () => new Response(open(delta("a", 0, "stop")), { headers: events }),
     );
     expect((await inTime(call(createRequest({ body: streamed })))).text).toBe(delta("a", 0, "stop"));
-    expect(told).toMatchObject([{ status: 200, outcome: "complete" }]);
+    expect(reported).toMatchObject([{ status: 200, outcome: "complete" }]);
   });
 
   test("a stream ends at [DONE] without waiting for more", async () => {
@@ -378,14 +378,14 @@ describe("stalls", () => {
 
   test("a client that reads nothing loses its stream, and the gateway's stream is closed (case 58)", async () => {
     const { seen, respond } = endless();
-    const { send, events: told } = openProxy(
+    const { send, events: reported } = openProxy(
       { timeout: { chunkMs: 1000 }, plugins: [readStreams()] },
       respond,
     );
     const reader = getReader(await send(createRequest({ body: streamed })));
     await inTime(reader.read());
     await vi.advanceTimersByTimeAsync(2000);
-    expect(told).toMatchObject([{ status: 499, code: "client_stalled" }]);
+    expect(reported).toMatchObject([{ status: 499, code: "client_stalled" }]);
     expect(seen.isCancelled).toBe(true);
     await expect(reader.read()).rejects.toThrow();
   });

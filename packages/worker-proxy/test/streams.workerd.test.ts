@@ -29,16 +29,16 @@ const broken = () =>
     }),
   );
 
-/** A proxy that lets one user stream `most` responses at a time. A bearer token is its user's id. */
+/** A proxy that lets one user stream `max` responses at a time. A bearer token is its user's id. */
 function openStreams(
-  most: number,
+  max: number,
   respond: () => Response | Promise<Response>,
   options: Partial<ProxyOptions<Env>> = {},
 ) {
   const opened = openProxy(
     {
       authenticate: ({ headers }) => ({ id: headers.get("authorization")?.slice(7) ?? "" }),
-      limits: { maxStreamsPerUser: most },
+      limits: { maxStreamsPerUser: max },
       ...options,
     },
     () => respond(),
@@ -53,20 +53,20 @@ function openStreams(
 }
 
 test("one stream too many is 429 `too_many_streams`, and does not reach the gateway (case 58)", async () => {
-  const { open, stream, reached, events: told } = openStreams(2, endless);
+  const { open, stream, reached, events: reported } = openStreams(2, endless);
   const held = [await open(), await open()];
   const { status, error, headers } = await stream();
   expect([status, error?.["code"], headers.get("retry-after")]).toEqual([429, "too_many_streams", "1"]);
   expect(reached).toHaveLength(2);
-  expect(told).toMatchObject([{ status: 429, code: "too_many_streams", outcome: "refused" }]);
+  expect(reported).toMatchObject([{ status: 429, code: "too_many_streams", outcome: "refused" }]);
   for (const { body } of held) await body?.cancel();
 });
 
 test("a stream that ends allows one more, beside the open streams (case 58)", async () => {
-  const { open, events: told } = openStreams(2, endless);
+  const { open, events: reported } = openStreams(2, endless);
   const [first, second] = [await open(), await open()];
   await first.body?.cancel();
-  await expect.poll(() => told).toHaveLength(1);
+  await expect.poll(() => reported).toHaveLength(1);
   const others = [second, await open(), await open()];
   expect(others.map(({ status }) => status)).toEqual([200, 200, 429]);
   for (const { body } of others) await body?.cancel();
@@ -86,7 +86,7 @@ test("counts the streams of each user, and no other requests (case 58)", async (
   for (const { body } of held) await body?.cancel();
 });
 
-test.each<[name: string, answer: () => Response | Promise<Response>, options?: Partial<ProxyOptions<Env>>]>([
+test.each<[name: string, respond: () => Response | Promise<Response>, options?: Partial<ProxyOptions<Env>>]>([
   ["the stream is whole", whole],
   [
     "the stream is whole, and is read",
@@ -126,14 +126,14 @@ test.each<[name: string, answer: () => Response | Promise<Response>, options?: P
 });
 
 test("stops counting a stream when its client disconnects, even before its start (case 58)", async () => {
-  const { open, stream, events: told } = openStreams(1, endless);
+  const { open, stream, events: reported } = openStreams(1, endless);
   const client = new AbortController();
   const held = await open("ann", { signal: client.signal });
   const reader = (held.body as ReadableStream<Uint8Array>).getReader();
   await reader.read();
   expect((await stream()).error?.["code"]).toBe("too_many_streams");
   client.abort();
-  await expect.poll(() => told.at(-1)).toMatchObject({ status: 499, outcome: "disconnected" });
+  await expect.poll(() => reported.at(-1)).toMatchObject({ status: 499, outcome: "disconnected" });
   const next = await open();
   expect(next.status).toBe(200);
   await next.body?.cancel();

@@ -334,20 +334,20 @@ test.each([
 
 describe("what the gateway gets of a user (case 29)", () => {
   const flash = { model: "alpha-v4.1-flash", messages: [], user_id: "somebody-else" };
-  const told = async (user: string, body: object, options: Options = {}) => {
+  const readSentUser = async (user: string, body: object, options: Options = {}) => {
     const { post, sent } = openTenants(undefined, options);
     await post("/v1/chat/completions", body, user);
     return (await sent())["user_id"];
   };
 
   test("a pseudonym, always the same, another for each user and each secret, and never the id", async () => {
-    const one = await told("ann@example.com", flash);
+    const one = await readSentUser("ann@example.com", flash);
     expect(one).toMatch(/^[A-Za-z0-9_-]{22}$/);
-    expect(await told("ann@example.com", { ...flash, user_id: "me" })).toBe(one);
-    expect(await told("ann@example.com", { model: flash.model, messages: [] })).toBe(one);
+    expect(await readSentUser("ann@example.com", { ...flash, user_id: "me" })).toBe(one);
+    expect(await readSentUser("ann@example.com", { model: flash.model, messages: [] })).toBe(one);
     const others = [
-      await told("bob@example.com", flash),
-      await told("ann@example.com", flash, { secret: () => `${SECRET}!` }),
+      await readSentUser("bob@example.com", flash),
+      await readSentUser("ann@example.com", flash, { secret: () => `${SECRET}!` }),
     ];
     expect(new Set([one, ...others]).size).toBe(3);
     expect([one, ...others].join()).not.toMatch(/ann|bob|somebody/);
@@ -357,6 +357,6 @@ describe("what the gateway gets of a user (case 29)", () => {
     ["by a model that does not list the field", { ...flash, model: "delta-5.3" }, {}],
     ["without a secret", flash, { routes: ["chat"], secret: undefined, gateway: {} }],
   ] as [string, object, Options][])("nothing %s, whatever the client says", async (_, body, options) => {
-    expect(await told("ann@example.com", body, options)).toBeUndefined();
+    expect(await readSentUser("ann@example.com", body, options)).toBeUndefined();
   });
 });

@@ -13,23 +13,23 @@ const respond = (json: object) => Response.json(json, { headers: marks });
 /** Adds turns to a server. The tests write their messages. */
 function runTurns(server: Server) {
   const states = new Map<string, Turn>();
-  const requests: { readonly verb: string; readonly body: SyncRequest["body"] }[] = [];
+  const requests: { readonly action: string; readonly body: SyncRequest["body"] }[] = [];
   server.script = ({ path, body }) => {
     if (!path.startsWith("turns/")) return undefined;
-    const verb = path.slice("turns/".length);
-    requests.push({ verb, body });
-    if (verb === "start" && !states.has(body.turn)) states.set(body.turn, { state: "running" });
+    const action = path.slice("turns/".length);
+    requests.push({ action, body });
+    if (action === "start" && !states.has(body.turn)) states.set(body.turn, { state: "running" });
     if (!states.has(body.turn)) return refuse(404, "unknown_turn", marks);
-    if (verb === "stop") states.set(body.turn, { state: "stopped" });
-    if (verb === "decide") states.set(body.turn, { state: "running" });
+    if (action === "stop") states.set(body.turn, { state: "stopped" });
+    if (action === "decide") states.set(body.turn, { state: "running" });
     return respond({ turn: body.turn, ...states.get(body.turn) });
   };
-  const getTurn = () => requests.findLast(({ verb }) => verb === "start")?.body;
+  const getTurn = () => requests.findLast(({ action }) => action === "start")?.body;
   return {
     requests,
     states,
     getTurn,
-    list: (verb: string) => requests.filter((request) => request.verb === verb).map(({ body }) => body),
+    list: (action: string) => requests.filter((request) => request.action === action).map(({ body }) => body),
     /** Writes a message of the last turn. */
     write(content: string, more: object = {}, revision = 0) {
       const { turn, question, collection } = getTurn();

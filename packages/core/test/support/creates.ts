@@ -5,7 +5,7 @@ import { createEpsilonTask } from "@sluice/core/epsilon";
 type Create = (client: Client, options?: RequestOptions) => Promise<unknown>;
 
 /** The functions that send such requests, and a response for each. */
-export const creates: readonly (readonly [name: string, create: Create, answer: object])[] = [
+export const creates: readonly (readonly [name: string, create: Create, response: object])[] = [
   [
     "generateImages",
     (client, options) =>

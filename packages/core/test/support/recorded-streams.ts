@@ -81,17 +81,17 @@ function isOverLine(line: string): boolean {
   return !!choices?.some(({ index, finish_reason }) => !index && finish_reason);
 }
 
-/** Places before `end` at random, and the first and last ones; each place of a short stream if `most` allows it. */
-function chooseCuts(end: number, random: () => number, most: number): number[] {
-  if (end <= most) return Array.from({ length: end }, (_, at) => at);
-  const inside = Array.from({ length: most / 16 }, () => Math.floor(random() * end));
+/** Chooses positions before `end` at random, and the first and last ones; all positions of a stream of at most `max`. */
+function chooseCuts(end: number, random: () => number, max: number): number[] {
+  if (end <= max) return Array.from({ length: end }, (_, at) => at);
+  const inside = Array.from({ length: max / 16 }, () => Math.floor(random() * end));
   return [...inside, 0, 1, end - 1, end - 2];
 }
 
-/** Cuts a stream in up to `most` places, and expects an error with the text that came. */
-export async function expectTruncated(recorded: Recorded, bytes: Uint8Array, most: number): Promise<void> {
+/** Cuts a stream at up to `maxCuts` positions, and expects an error with the text that came. */
+export async function expectTruncated(recorded: Recorded, bytes: Uint8Array, maxCuts: number): Promise<void> {
   const whole = recorded.expected.choices[0] as Recorded["expected"]["choices"][number];
-  for (const cut of chooseCuts(findEnd(bytes), createRandom(7), most)) {
+  for (const cut of chooseCuts(findEnd(bytes), createRandom(7), maxCuts)) {
     const error = await catchError(readPieces(splitBytes(bytes.slice(0, cut), 512)));
     if (!isGatewayError(error) || error.name !== "StreamError") throw error;
     expect(error.reason).toBe("truncated");
@@ -117,6 +117,6 @@ export function isSample(index: number): boolean {
 export async function expectInRandomCuts(recorded: Recorded, bytes: Uint8Array): Promise<void> {
   await expectAsRecorded(recorded, [bytes]);
   const random = createRandom(bytes.length);
-  for (const most of isSlow(bytes) ? [400, 4000] : [5, 40, 4000])
-    await expectAsRecorded(recorded, splitBytes(bytes, 1 + Math.floor(random() * most)));
+  for (const maxBytes of isSlow(bytes) ? [400, 4000] : [5, 40, 4000])
+    await expectAsRecorded(recorded, splitBytes(bytes, 1 + Math.floor(random() * maxBytes)));
 }

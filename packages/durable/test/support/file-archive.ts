@@ -84,7 +84,7 @@ export function openSources() {
 export function openArchive({ archive = true, options, ...stored }: Given = {}) {
   const clock = useClock();
   const sources = openSources();
-  sources.serve("film.mp4", serveFile(video));
+  sources.serve("video.mp4", serveFile(video));
   let findAddress = (id: string) => `${CDN}/${id}.mp4`;
   const respond = async (request: Request) => {
     const { pathname } = new URL(request.url);
@@ -139,7 +139,7 @@ export function openArchive({ archive = true, options, ...stored }: Given = {}) 
   function describe(store: ReturnType<typeof openFileStore>) {
     return {
       /** Creates a task, and returns its id as its user knows it. */
-      async create(prompt = "film", user = "user-1") {
+      async create(prompt = "video", user = "user-1") {
         const response = await store.post(
           "/v1/video/generations",
           { model: "beta3.0-video", input: { prompt } },

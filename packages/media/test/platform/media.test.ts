@@ -166,12 +166,12 @@ describe("probing videos and audio", () => {
       createVideo(640, 360, 2.5, { brand: "qt  " }),
       { kind: "video", type: "video/quicktime", format: "mov", durationSeconds: 2.5 },
     ],
-    "a film held upright": [createVideo(640, 360, 4, { rotated: true }), { width: 360, height: 640 }],
-    "a film in fragments": [
+    "a video held upright": [createVideo(640, 360, 4, { rotated: true }), { width: 360, height: 640 }],
+    "a video in fragments": [
       createFragments(640, 360, [20, 30]),
       { kind: "video", format: "mp4", width: 640, durationSeconds: 5 },
     ],
-    "a film in fragments that begins late": [createFragments(640, 360, [20, 30], 4), { durationSeconds: 5 }],
+    "a video in fragments that begins late": [createFragments(640, 360, [20, 30], 4), { durationSeconds: 5 }],
     "sound alone in an MP4": [
       createVideo(0, 0, 3, { soundOnly: true }),
       { kind: "audio", type: "audio/mp4", format: "m4a", durationSeconds: 3 },
@@ -436,12 +436,12 @@ describe("checking one file", () => {
     ["reference_image", 20 * MB, [[0, createJPEG(640, 480)]]],
     ["reference_video", 100 * MB, [[0, createVideo(640, 360, 4, { content: 0 })]]],
     ["file", 100 * MB, []],
-  ] as const)("a %s may have %i bytes, and not one more", async (use, most, parts) => {
+  ] as const)("a %s may have %i bytes, and not one more", async (use, maxBytes, parts) => {
     const name = use === "file" ? "a.pdf" : "a";
-    const last = use === "reference_video" ? ([[most - 8, createBox("free")]] as const) : [];
-    const exact = createSparseFile(name, most, [...parts, ...last]).file;
+    const last = use === "reference_video" ? ([[maxBytes - 8, createBox("free")]] as const) : [];
+    const exact = createSparseFile(name, maxBytes, [...parts, ...last]).file;
     expect((await listRules(exact, use)).filter((rule) => rule.endsWith("bytes"))).toEqual([]);
-    const over = createSparseFile(name, most + 1, parts).file;
+    const over = createSparseFile(name, maxBytes + 1, parts).file;
     expect(await listRules(over, use)).toContain(`${use.replace("_", "-")}.bytes`);
   });
 

@@ -17,7 +17,7 @@ function createPage(
 ) {
   const proxy = createUploads(next);
   const clock = stoppedClock();
-  const { client } = createTestClient((request) => proxy.answer(request), {
+  const { client } = createTestClient((request) => proxy.respond(request), {
     clock,
     retry: { limit: 2 },
     uploads: uploads(options),

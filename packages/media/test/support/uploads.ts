@@ -33,7 +33,7 @@ export function createUploads(next: (request: Request) => Response | Promise<Res
     endAfter(ms: number) {
       lifeMs = ms;
     },
-    async answer(request: Request): Promise<Response> {
+    async respond(request: Request): Promise<Response> {
       const { pathname } = new URL(request.url);
       if (!pathname.startsWith("/v1/uploads")) return next(request);
       const body = new Uint8Array(await request.arrayBuffer());

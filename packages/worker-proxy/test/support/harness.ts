@@ -82,8 +82,8 @@ export async function startProxy({ options = {}, keys = [KEY], requestsPerMinute
   /** The events that `onEvent` was told, once there are as many. */
   async function events(count: number): Promise<Record<string, unknown>[]> {
     for (;;) {
-      const told = logs.filter((line) => line.startsWith("{"));
-      if (told.length >= count) return told.map((line) => JSON.parse(line));
+      const events = logs.filter((line) => line.startsWith("{"));
+      if (events.length >= count) return events.map((line) => JSON.parse(line));
       await new Promise<void>((resolve) => {
         logged = resolve;
       });

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type Host, type Runtime, startHost } from "../fixture/host-process.js";
 import { chat } from "./in-process.js";
 import { KEY, read } from "./key.js";
-import { chunk, done, finish, type Recorded, says, startUpstream } from "./upstream.js";
+import { chunk, createScript, done, finish, type Recorded, startUpstream } from "./upstream.js";
 
 let upstream: Awaited<ReturnType<typeof startUpstream>>;
 const events = { "content-type": "text/event-stream" };
@@ -48,7 +48,7 @@ export function testHosts(rows: readonly HostRow[]): void {
       expect(countKeys(request)).toBe(1);
       expect(request?.rawHeaders).toContain(`Bearer ${KEY}`);
       expect(request?.rawHeaders.join("\n")).not.toContain("user-token");
-      expect(await host.told(200)).toMatchObject({ route: "chat", userId: "user-1" });
+      expect(await host.waitForEvent(200)).toMatchObject({ route: "chat", userId: "user-1" });
     });
 
     test("a chat needs a known user, and the health none", async () => {
@@ -74,21 +74,21 @@ export function testHosts(rows: readonly HostRow[]): void {
         next(chunk(String(n + 1)));
       }
       await reader?.cancel();
-      await host.told(499);
+      await host.waitForEvent(499);
     });
 
     test("a stream arrives whole, with the headers of one", async () => {
       const text = chunk("\u00fc\u{1f600}") + finish + done;
-      upstream.respondWith(says(200, events, text));
+      upstream.respondWith(createScript(200, events, text));
       const response = await read(await host.send(streamed));
       expect([response.status, response.text]).toEqual([200, text]);
       expect(response.headers.get("content-type")).toBe("text/event-stream");
-      expect(await host.told(200)).not.toHaveProperty("code");
+      expect(await host.waitForEvent(200)).not.toHaveProperty("code");
     });
 
     test.each([301, 302, 307, 308])("a redirect (%i) is not followed (case 38)", async (status) => {
       upstream.respondWith((response, { url }) =>
-        says(url === "/elsewhere" ? 200 : status, { location: `${upstream.url}/elsewhere` })(
+        createScript(url === "/elsewhere" ? 200 : status, { location: `${upstream.url}/elsewhere` })(
           response,
           {} as never,
         ),
@@ -108,12 +108,12 @@ export function testHosts(rows: readonly HostRow[]): void {
       await (runtime.holdsHeaders ? upstream.arrived() : response);
       begin();
       expect(await (await response).text()).toBe(finish + done);
-      await host.told(200);
+      await host.waitForEvent(200);
     });
 
     if (readsStreams)
       test("a stream that ends without saying so ends in an error event (case 40)", async () => {
-        upstream.respondWith(says(200, events, chunk("a")));
+        upstream.respondWith(createScript(200, events, chunk("a")));
         expect((await read(await host.send(streamed))).text).toMatch(/event: error\n.*"upstream_cut"/);
       });
 
@@ -133,7 +133,7 @@ export function testHosts(rows: readonly HostRow[]): void {
       // what is pumped has gone before its event is whole
       if (!readsStreams) rest = rest.replace('data: {"cho', "");
       expect(rest).toMatch(/^\n\nevent: error\ndata: \{"error":\{.*"code":"upstream_cut"\}\}\n\n$/);
-      expect(await host.told(200)).toMatchObject({ code: "upstream_cut" });
+      expect(await host.waitForEvent(200)).toMatchObject({ code: "upstream_cut" });
     });
 
     test("so does one that is cut as soon as it begins (case 40)", async () => {
@@ -158,7 +158,7 @@ export function testHosts(rows: readonly HostRow[]): void {
       await response.body?.getReader().read();
       client.abort();
       expect(await upstream.requests[0]?.hungUp).toBe("hung up");
-      expect(await host.told(499)).toMatchObject({ code: "client_left", userId: "user-1" });
+      expect(await host.waitForEvent(499)).toMatchObject({ code: "client_left", userId: "user-1" });
     });
 
     test("a client that leaves while the gateway is silent in mid-stream is noticed as well (case 41)", async () => {
@@ -168,7 +168,7 @@ export function testHosts(rows: readonly HostRow[]): void {
       await response.body?.getReader().read();
       client.abort();
       expect(await upstream.requests[0]?.hungUp).toBe("hung up");
-      await host.told(499);
+      await host.waitForEvent(499);
     });
 
     test("a client that leaves before the headers is left by the gateway too (case 41)", async () => {
@@ -179,7 +179,7 @@ export function testHosts(rows: readonly HostRow[]): void {
       client.abort();
       expect(await response).toBe("left");
       expect(await upstream.requests[0]?.hungUp).toBe("hung up");
-      await host.told(499);
+      await host.waitForEvent(499);
     });
   });
 }

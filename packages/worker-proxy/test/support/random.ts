@@ -25,9 +25,9 @@ export function openRandom(seed: number) {
     below,
   };
 
-  /** A whole number from 0 up, below `most`. */
-  function below(most: number): number {
-    return Math.floor(random() * most);
+  /** A whole number from 0 up, below `max`. */
+  function below(max: number): number {
+    return Math.floor(random() * max);
   }
 
   /** From 0 up to 1. */

@@ -75,9 +75,9 @@ export async function startWorkerd(program: Program) {
 async function readPorts(running: ChildProcess): Promise<{ listen: number; inspector: number }> {
   let inspector = 0;
   for await (const line of createInterface(running.stdio[3] as Readable)) {
-    const told = JSON.parse(line) as { event: string; port?: number };
-    if (told.event === "listen-inspector" && told.port) inspector = told.port;
-    if (told.event === "listen" && told.port) return { listen: told.port, inspector };
+    const message = JSON.parse(line) as { event: string; port?: number };
+    if (message.event === "listen-inspector" && message.port) inspector = message.port;
+    if (message.event === "listen" && message.port) return { listen: message.port, inspector };
   }
   throw new Error("ended before it listened");
 }

@@ -1,5 +1,5 @@
-/** Tells whether a client could read the key out of a response, however it is written there. */
-export function tellsKey(text: string, key: string): boolean {
+/** Returns true if a client could read the key out of a response, however it is written there. */
+export function containsKey(text: string, key: string): boolean {
   const data = text.split(/\r\n\r\n|\n\n|\r\r/).map((event) =>
     event
       .split(/\r\n|\n|\r/)
