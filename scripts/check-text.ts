@@ -1,5 +1,5 @@
-import { parseArgs } from "node:util";
 import { startVitest } from "vitest/node";
+import { readOptions } from "./options.ts";
 
 /*
  * Compares wording, counts, names and source text with what they describe (tests/text), and prints one line. Only a broken
@@ -8,7 +8,7 @@ import { startVitest } from "vitest/node";
  *   --list   prints each mismatch
  */
 
-const { values } = parseArgs({ options: { list: { type: "boolean", default: false } } });
+const { values } = readOptions({ options: { list: { type: "boolean", default: false } } });
 const vitest = await startVitest("test", [], {
   config: "tests/text/vitest.config.ts",
   watch: false,

@@ -4,7 +4,7 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { readOptions } from "./options.ts";
 
 /*
  * Runs the studio as it would be deployed, on this machine: the built page and the proxy in workerd (wrangler), in
@@ -12,7 +12,7 @@ import { parseArgs } from "node:util";
  */
 
 const root = join(import.meta.dirname, "..");
-const { values } = parseArgs({
+const { values } = readOptions({
   options: {
     port: { type: "string", default: "8787" },
     "no-build": { type: "boolean", default: false },
@@ -113,7 +113,6 @@ function writeVariables(gatewayURL: string): string {
     GATEWAY_API_KEY: key,
     FILES_SECRET: randomBytes(24).toString("hex"),
     ORIGINS: `${address} http://localhost:${port}`,
-    // a video of the emulator takes seconds: the default of 15 s would show it late
   };
   const file = join(folder, "worker.env");
   const lines = Object.entries(variables).map(([name, value]) => `${name}="${value}"\n`);

@@ -2,9 +2,9 @@ import { execFileSync } from "node:child_process";
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { writeForJSR } from "./jsr.ts";
 import { createLicencePage } from "./licences.ts";
+import { readOptions } from "./options.ts";
 import {
   createYarnSettings,
   entries,
@@ -26,7 +26,7 @@ import {
  */
 
 const root = join(import.meta.dirname, "..");
-const { values } = parseArgs({
+const { values } = readOptions({
   options: { "no-build": { type: "boolean", default: false }, only: { type: "string", default: "" } },
 });
 const bin = join(root, "packages/worker-proxy/node_modules/.bin");

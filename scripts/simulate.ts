@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
-import { parseArgs } from "node:util";
 import { loadSimulation, loadUploads, type Sources } from "../tests/simulation/bundle.ts";
 import { createScratchTree, readKnownBugs } from "../tests/simulation/known-bugs.ts";
+import { readOptions } from "./options.ts";
 
 /*
  * Runs simulations: tabs, storage, network and gateway, with faults at any step. Each seed is one scenario. A broken
@@ -17,7 +17,7 @@ import { createScratchTree, readKnownBugs } from "../tests/simulation/known-bugs
  * `--trace <file>` writes all that happened in the first seed.
  */
 
-const { values } = parseArgs({
+const { values } = readOptions({
   options: {
     seeds: { type: "string" },
     seed: { type: "string", default: "1" },

@@ -1,6 +1,6 @@
-import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { soak } from "../tests/soak/soak.ts";
+import { readOptions } from "./options.ts";
 
 /*
  * Uses the client in Node and in Chromium for minutes, through the proxy in workerd: chats, stops, lost connections and
@@ -9,7 +9,7 @@ import { soak } from "../tests/soak/soak.ts";
  *   pnpm soak --minutes 60
  */
 
-const { values } = parseArgs({ options: { minutes: { type: "string", default: "10" } } });
+const { values } = readOptions({ options: { minutes: { type: "string", default: "10" } } });
 setFlagsFromString("--expose-gc");
 const growing = await soak(Number(values.minutes));
 for (const size of growing) console.log(`grows: ${size}`);

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { parseArgs } from "node:util";
 import type { TestCase } from "vitest/node";
+import { readOptions } from "../options.ts";
 import { applyMutant, findMutants, formatSource, insertCalls, type Mutant } from "./mutants.ts";
 import { createBaselineError, createCall, openTests } from "./tests.ts";
 
@@ -114,7 +114,7 @@ const suites: Readonly<Record<string, Suite>> = {
 /** Maximum duration of tests in the first rounds, in milliseconds. */
 const QUICK_MS = 150;
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = readOptions({
   allowPositionals: true,
   options: {
     sample: { type: "string", default: "100" },
@@ -126,8 +126,10 @@ const { values, positionals } = parseArgs({
 });
 const [folder = ""] = positionals;
 const suite = Object.entries(suites).find(([path]) => folder.startsWith(path))?.[1];
-if (!suite)
-  throw new Error(`No tests are known for "${folder}": add it to \`suites\` in scripts/mutate/mutate.ts.`);
+if (!suite) {
+  console.error(`No tests are known for "${folder}": add it to \`suites\` in scripts/mutate/mutate.ts.`);
+  process.exit(2);
+}
 
 const all = positionals.flatMap(findMutants);
 const chosen = shuffle(all, Number(values.seed)).slice(Number(values.skip), Number(values.sample));
