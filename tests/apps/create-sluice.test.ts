@@ -338,7 +338,7 @@ test("Settings of an app that exists stay, and those that are missing are added 
   expect(printed).not.toMatch(/secret\n|SESSION_SECRET/);
 });
 
-test("Settings of development that wrangler would read in place of ours are named", () => {
+test("Settings of development that wrangler would read instead of ours are named", () => {
   write("vars", { ...start, ".dev.vars": "OTHER=1\n" });
   expect(create("vars", "--add")).toContain(".dev.vars\n\n  Move its lines into .env.local");
 });

@@ -114,7 +114,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
   });
 
   // a process is lost for the others when its lease of 15 s is over
-  test("Two servers on one Postgres keep one thing: the other one has it, also when the first is killed", {
+  test("Two servers on one Postgres share their records, also when the first is killed", {
     timeout: 180_000,
   }, async () => {
     const database = await startPostgres();

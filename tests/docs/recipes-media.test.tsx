@@ -33,7 +33,7 @@ describe("download and share", () => {
     });
   });
 
-  test("reads a result as a file with its type, and tells an expired link", async () => {
+  test("reads a result as a file with its type, and reports an expired link", async () => {
     const { readResult } = await files<Share>("share-media.ts");
     openNetwork({
       "files.example.com": ({ url }) =>

@@ -117,7 +117,7 @@ async function tell(userId: string, { isRemoved = false, secret = WEBHOOK_SECRET
   return await hook(ended, { env: {}, attempt: 1, signal: new AbortController().signal } as never);
 }
 
-test("a browser gets the notice of its user's video, signed and encrypted", async () => {
+test("a browser gets the notification of its user's video, signed and encrypted", async () => {
   const [ada, bob] = [openBrowser("ada"), openBrowser("bob")];
   expect(await subscribe("ada", ada.subscription)).toBe(204);
   expect(await subscribe("bob", bob.subscription)).toBe(204);

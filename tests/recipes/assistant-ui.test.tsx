@@ -187,7 +187,7 @@ describe("tools in assistant-ui", () => {
     expect(screen.queryByText("Allow")).toBeNull();
   });
 
-  test("a tool that the user denies does not run, and the model is told", async () => {
+  test("a tool that the user denies does not run, and the model learns of it", async () => {
     await ask();
     await press("Deny");
     await waitFor(() => expect(requests()[1]?.finished).toBe(true));

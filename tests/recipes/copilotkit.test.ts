@@ -71,7 +71,7 @@ test("CopilotKit asks, runs its own tool, and goes on with the result", async ()
   });
 });
 
-test("CopilotKit is told of a response that is cut, and keeps its text", async () => {
+test("CopilotKit gets an error for a truncated response, and keeps its text", async () => {
   const { agent, sendMessage, errors } = await open();
   await sendMessage("Tell me of lakes [[truncate]]");
   expect(errors.map(({ message }) => message).join()).toContain("The response was cut off");

@@ -545,7 +545,7 @@ beforeEach(() => {
 afterEach(() => vi.restoreAllMocks());
 
 test.each(mistakes.map(([title, make, ...seen]) => [title, make, seen] as const))(
-  "%s is told of",
+  "%s is reported",
   async (_, make, seen) => {
     const program = await openProgram();
     let thrown = "";

@@ -170,7 +170,7 @@ async function checked(): Promise<void> {
 }
 
 describe.each(Object.entries(stores))("An option of %s", (name, [known, create]) => {
-  test("is taken without a warning where it is known", async () => {
+  test("is accepted without a warning where it is known", async () => {
     const { client, warned } = openClient();
     create(client, known as never);
     create(client, (() => known) as never);

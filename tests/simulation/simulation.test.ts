@@ -25,7 +25,7 @@ test.each(["metered", "stored"] as const)("requests reach the gateway through a 
   );
 });
 
-describe("bugs that the simulation found stay fixed:", () => {
+describe("a bug that the simulation found stays fixed", () => {
   test.each(scenarios)("$name", async ({ plan }) => {
     expect((await simulation.simulate(plan)).failure).toBeUndefined();
   });

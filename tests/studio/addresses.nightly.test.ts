@@ -82,7 +82,7 @@ describe.skipIf(!hasChromium)("addresses of the studio in Chromium (skipped wher
     },
   );
 
-  test("A chat that was begun here is not said to be missing, also before its first response", async () => {
+  test("A chat that was begun here is never shown as missing, also before its first response", async () => {
     const release = await studio.hold("**/v1/chat/completions");
     await studio.sendMessage("Hello");
     await page.getByRole("button", { name: "Stop" }).click();

@@ -207,7 +207,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await room.studio.findReply().getByText("Stopped").waitFor();
     });
 
-    test("A denied tool does not run, and the model is told", async () => {
+    test("A denied tool does not run, and the model learns of it", async () => {
       await offerTools();
       await room.studio.sendMessage('Keep a note: "nothing"');
       await findButton("Deny").click();

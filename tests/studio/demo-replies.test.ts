@@ -173,7 +173,7 @@ test("any other prompt gets the request that was sent, without Base64, and promp
   expect(long.length).toBeLessThan(2500);
 });
 
-test("a prompt about another thing does not get a response that has one of its words", async () => {
+test("a prompt about another subject does not get a reply that only shares a word", async () => {
   for (const prompt of [
     "Write a debounce function in Python",
     "Say hello in Chinese and Arabic",

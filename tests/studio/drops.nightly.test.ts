@@ -43,7 +43,7 @@ describe.skipIf(!hasChromium)("50 files that are dropped in Chromium (skipped wh
     const studio = openRoom("chat");
     const { button, field } = studio;
 
-    test("Of 53 files the line about the rest is said once, can be closed, and the form stays in the window", async () => {
+    test("For 53 files one line about the rest is shown, can be closed, and the form stays in the window", async () => {
       const alerts = await watchAlerts(studio);
       await drop(studio, 50, 3);
       await studio.page.getByRole("alert").waitFor();
@@ -83,7 +83,7 @@ describe.skipIf(!hasChromium)("50 files that are dropped in Chromium (skipped wh
 
   describe("on assets", () => {
     const studio = openRoom("assets");
-    test("Of 50 files the files that are no images are said in one note", async () => {
+    test("For 50 files one note names the files that are no images", async () => {
       await drop(studio, 2, 48);
       await studio.page.getByRole("alert").filter({ hasText: "t47.mp4" }).waitFor();
       await expect.poll(() => studio.created("/gamma/asset/CreateAsset").length).toBe(2);

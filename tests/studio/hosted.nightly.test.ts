@@ -284,7 +284,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
     await expect.poll(() => readWidth(image), WAIT).toBeGreaterThan(100);
   });
 
-  test("Two tabs show one conversation, and both ask the one Service Worker", async () => {
+  test("Two tabs show one conversation, and use the same Service Worker", async () => {
     await sendMessage(question.databases);
     await waitForReply("How to decide");
     const second = await openTab(page.url());

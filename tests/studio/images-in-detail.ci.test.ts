@@ -47,7 +47,7 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await expect.poll(() => findTile(name).count()).toBe(2);
   });
 
-  test("follow references, by file and by link; a set has the one that failed in its place", async () => {
+  test("follow references, by file and by link; a set shows a failed image at its position", async () => {
     await button("Add: Reference images").click();
     const chooser = studio.page.waitForEvent("filechooser");
     await button("Choose files").click();

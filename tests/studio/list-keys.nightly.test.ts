@@ -54,7 +54,7 @@ describe.skipIf(!hasChromium)("The list of chats by keys in Chromium (skipped wh
     expect(await findProblems(studio.page)).toEqual([]);
   });
 
-  test("A chat keeps the focus on its way to the top and back", {
+  test("A chat keeps the focus while it moves to the top and back", {
     timeout: 2 * MINUTE,
   }, async () => {
     await sendMessage("Hello");

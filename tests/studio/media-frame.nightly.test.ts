@@ -77,7 +77,7 @@ describe.skipIf(!hasChromium)("frames of images in Chromium (skipped where there
     await isShown();
   });
 
-  test("An image whose server fails may still be there; one that is refused twice is gone until it is requested again", async () => {
+  test("An image whose server fails may still load; a twice refused image is gone until it is requested again", async () => {
     let status = 503;
     await studio.page.route(FILES, (route) =>
       route.fulfill({ status, headers: { "access-control-allow-origin": "*" } }),

@@ -46,7 +46,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await studio.page.keyboard.press("Escape");
   });
 
-  test("start, are made, and are estimated only once the gateway has said how far they are", async () => {
+  test("start, are made, and are estimated only once the gateway reports their progress", async () => {
     const prompt = "[[slow]] A reef at dawn";
     await sendVideo(prompt);
     await findCard(prompt)
@@ -138,7 +138,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     expect(studio.created(VIDEOS)).toHaveLength(1);
   });
 
-  test("Videos that fail say why; those that were lost may be billed, and are sent again only when told to", async () => {
+  test("Failed videos show the reason; lost videos may be billed, and are sent again only by the user", async () => {
     await sendVideo("A reef [[fail]]");
     studio.ahead = 10 * MINUTE;
     await look();

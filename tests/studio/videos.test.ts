@@ -13,7 +13,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await studio.page.keyboard.press("Enter");
   }
 
-  test("are made with progress on the way, played, deleted with a way back, and gone when their link ends", async () => {
+  test("are made with progress, played, deleted with undo, and gone when their link ends", async () => {
     await studio.page.getByRole("button", { name: /^Settings: / }).click();
     await button("720p").click();
     await studio.page.getByRole("slider", { name: "Length" }).press("ArrowLeft");

@@ -201,7 +201,7 @@ describe("imageTool", () => {
     expect(gateway.posts(IMAGES)).toHaveLength(1);
   });
 
-  test("is not repeated after a reload if no proxy stores its key, and the model is told so", async () => {
+  test("is not repeated after a reload if no proxy stores its key, and the model learns of it", async () => {
     const gateway = createGateway({ make_image: { prompt: "A reef" } });
     const tools = (client: Client) => [imageTool(client, imageRequest)];
     const before = page(gateway, tools, { dies: ({ url }) => url.endsWith(IMAGES) });
@@ -313,7 +313,7 @@ describe("videoTool", () => {
     expect(gateway.posts(FILMS)).toHaveLength(1);
   });
 
-  test("is told to the model as failed if the gateway can't make it", async () => {
+  test("is reported to the model as failed if the gateway can't make it", async () => {
     const gateway = createGateway({ make_video: { prompt: "A reef [[fail]]" } });
     const { chat } = page(gateway, (client) => [videoTool(client, short)]);
     expect(await chat.send("please")).toMatchObject({ outcome: "complete" });

@@ -156,7 +156,7 @@ describe("a response behind a stream log that is lost before its headers", () =>
   });
 });
 
-describe("a new request, where the end of the first is known,", () => {
+describe("a new request after a first request whose end is known", () => {
   test("is made after an error of the gateway", async () => {
     proxy.upstream.respondWith(createScript(504, { "content-type": "application/json" }, "{}"));
     const { send, retry } = page(memoryStorage());
@@ -181,7 +181,7 @@ describe("a new request, where the end of the first is known,", () => {
     expect([(await retry()).outcome, bills()]).toEqual(["complete", 2]);
   });
 
-  test("is made by the second retry with other options, after the first has said that nothing was sent for them", async () => {
+  test("is made by the second retry with other options, after the first retry reported that nothing was sent", async () => {
     const storage = memoryStorage();
     const { chat, send } = page(storage, { faults: ["lose"] });
     await send();

@@ -21,7 +21,7 @@ function painter({ speed = Number.POSITIVE_INFINITY, retries = 1 } = {}) {
   return { emulator, store, statuses };
 }
 
-test("a sequence comes in order, with the refused image in its place", async () => {
+test("a sequence comes in order, with the refused image at its position", async () => {
   const { store } = painter();
   await store.generate({
     prompt: "Three pictures of a reef [[partial]]",

@@ -20,7 +20,7 @@ describe("Of 1,000 schedules of faults, each", () => {
   const pageFaults = ["unsent", "lose", "lose", "cut", undefined] as const;
   const gatewayFaults = ["refused", "unreached", "cut", "killed", "slow", undefined, undefined] as const;
 
-  test("bills what the user asked for once, and shows it unless its end is unknown", {
+  test("bills each order of the user once, and shows its result unless its end is unknown", {
     timeout: 120_000,
   }, async () => {
     const wrong: unknown[] = [];

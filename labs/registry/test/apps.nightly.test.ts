@@ -89,7 +89,7 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
     return found;
   };
 
-  test("The command asks nothing of its own site", () => {
+  test("The command sends nothing to its own site", () => {
     expect(registry.missing).toEqual([]);
   });
 
@@ -262,7 +262,7 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
     expect(problems).toEqual([]);
   });
 
-  test("A model, its settings and a value are chosen, and a message has a way back", {
+  test("A model, its settings and a value are chosen, and a deleted image comes back with Undo", {
     timeout: 120_000,
   }, async () => {
     await open("&gallery");

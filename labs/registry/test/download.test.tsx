@@ -146,7 +146,7 @@ test.each(["AbortError", "InvalidStateError"])(
   },
 );
 
-test("A file that the browser does not share is saved: it refuses the type, shares no files, or has no way to share", async () => {
+test("A file that the browser does not share is saved: it refuses the type, shares no files, or cannot share", async () => {
   server(file("image/png"));
   sharing(refusing("NotAllowedError"));
   expect(await shareMedia(url, "A reef")).toBe("saved");

@@ -124,7 +124,7 @@ describe("a proxy that stores chats", () => {
         streamText({ model: createSluice(client)("delta-5.3"), prompt }).text,
     ],
     ["a message of useChat", sendMessage],
-  ] as const)("%s gets the response that was lost, and the gateway is asked once", async (_, run) => {
+  ] as const)("%s gets the lost response, and the gateway gets one request", async (_, run) => {
     const { openPage, chatRequests } = createScenario();
     const { client } = openPage({ lost: 2, random: () => 0 });
     expect((await run(client)).length).toBeGreaterThan(20);

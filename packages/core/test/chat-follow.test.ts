@@ -76,7 +76,7 @@ describe("a client without `resume`", () => {
   });
 
   test.each(["end", "drop"] as const)(
-    "ends a stored answer after a lost connection (%s), and has its id",
+    "ends a stored response after a lost connection (%s), and has its id",
     async (ending) => {
       const { client, attempts } = plain([{ bytes: firstEvent, ending }]);
       const stream = streamChat(client, question);

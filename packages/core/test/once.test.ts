@@ -75,13 +75,13 @@ describe.each(creates)("%s behind a proxy", (_, create, body) => {
   });
 });
 
-describe("the question for the features", () => {
+describe("the request for the features of the proxy", () => {
   const [, create, body] = creates[0] as (typeof creates)[number];
 
   test.each([
     ["fails with 503", () => failing(503)],
     ["is lost", () => Promise.reject(new TypeError("fetch failed"))],
-    ["has no answer", silence],
+    ["has no response", silence],
   ] as const)("ends after three times where it %s, and the request is sent once", async (_, health) => {
     const clock = stoppedClock();
     const paths: string[] = [];

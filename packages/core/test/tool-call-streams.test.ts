@@ -174,7 +174,7 @@ describe("a tool call without a name", () => {
 });
 
 test.each(["completeChat", "streamChat"])(
-  "reads each entry of a whole answer as a call of its own: %s",
+  "reads each entry of a whole response as a separate call: %s",
   async (name) => {
     const fn = { name: "pay", arguments: "" };
     const tool_calls = [1, 2, 3].map(() => ({ index: 0, id: "call", function: fn }));

@@ -38,7 +38,7 @@ describe("A response without a finish_reason", () => {
   });
 
   test.each([null, undefined, ""])(
-    "A finish_reason of %j leaves an answer of completeChat unconfirmed, too",
+    "A finish_reason of %j leaves a response of completeChat unconfirmed, too",
     async (reason) => {
       const { client, rules } = collectWarnings(() => Response.json(completion(reason)));
       expect(await completeChat(client, question)).toMatchObject(unconfirmed);

@@ -212,7 +212,7 @@ describe("a bucket that is busy or silent, or another server instead of the buck
     }
   });
 
-  test("A file that fails to be deleted does not hold up the others, and is told", async () => {
+  test("A file that can't be deleted does not hold up the others, and is reported", async () => {
     const keys = Array.from({ length: 20 }, (_, at) => `media/many-${at}`);
     for (const key of keys) await server.bucket.put(key, createStream(1), PNG);
     between.fail("DELETE many-7", { status: 403, body: createError("AccessDenied") });

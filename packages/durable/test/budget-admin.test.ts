@@ -74,7 +74,7 @@ describe("an operator of budgets", () => {
     [{ by: "user", user: "x", amount: -5 }, "amount: give a number from 0 up"],
     [{ by: "user", user: "x" }, "amount: give a number from 0 up"],
     [{ by: "user", user: "x", amount: 5, until: 5 }, "until: is not a field of this operation"],
-  ])("is told what is wrong in %j", async (target, message) => {
+  ])("gets an error that names what is wrong in %j", async (target, message) => {
     const { operate, count } = openOperated({ user: 10, session: 10, address: 10 });
     expect(await operate("budgets/raise", target)).toMatchObject({
       status: 400,

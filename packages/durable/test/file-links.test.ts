@@ -82,7 +82,7 @@ describe("a link", () => {
 });
 
 describe("a link in a request", () => {
-  test("is refused if it is of another user, before the gateway gets it (cases 69, 120)", async () => {
+  test("is refused if it belongs to another user, before the gateway gets it (cases 69, 120)", async () => {
     const files = openFileStore();
     const { url } = await files.store(png, { user: "alice" });
     expect(await readCode(createVideo(files, url, "mallory"))).toEqual([400, "media_not_allowed"]);

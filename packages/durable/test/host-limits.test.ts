@@ -121,7 +121,7 @@ test("a connection for notifications that fails is reported once, and made again
   network.close();
 });
 
-test("a database that is away for long is asked for notifications with growing pauses", async () => {
+test("a database that is away for long is queried for notifications with growing pauses", async () => {
   const pauses: unknown[] = [];
   const { setTimeout } = globalThis;
   vi.stubGlobal("setTimeout", (work: () => void, ms?: number) => {
@@ -298,7 +298,7 @@ test("the users take turns again after a clock was ahead for a moment", async ()
   await host.close();
 });
 
-test("a job that an earlier version of the program had waits for one that has it", async () => {
+test("a job of an earlier version of the program waits for a version that has it", async () => {
   const file = join(folder, "versions.db");
   const later = job("versions.later", 1, async () => {});
   const plan = operation("versions.plan", async (transaction, _: null) => {

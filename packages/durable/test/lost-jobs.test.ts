@@ -329,7 +329,7 @@ describe("a meter that fails for long", () => {
     return { id, lines, purse, process };
   }
 
-  test("gets its settlements when it works again after an hour, and is asked less and less often", async () => {
+  test("gets its settlements when it works again after an hour, with growing pauses between attempts", async () => {
     const { lines, purse, process } = await openUnsettled();
     await vi.advanceTimersByTimeAsync(3_600_000);
     const checks = lines.filter((line) => line.includes("job streams.check")).length;

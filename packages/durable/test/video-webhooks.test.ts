@@ -294,7 +294,7 @@ describe("a dead letter (case 127)", () => {
     expect(await resend("none")).toBe(false);
   });
 
-  test("comes back to the list if the app fails again, and stays one", async () => {
+  test("comes back to the list if the app fails again, as one entry", async () => {
     const { app, listDeadLetters, resend, of } = await giveUp();
     const [deadLetter] = await listDeadLetters();
     app.next = () => new Response(null, { status: 410 });
@@ -347,7 +347,7 @@ describe("a dead letter (case 127)", () => {
     await until(() => of("webhook").at(-1)?.outcome === "complete");
   });
 
-  test("makes room as the oldest of 10,000, and an event tells that", async () => {
+  test("is removed as the oldest of 10,000, with an event", async () => {
     const { plugin, create, gateway, app, listDeadLetters, of } = openNotifyingProxy();
     app.next = () => new Response(null, { status: 410 });
     gateway.next = done;
@@ -564,7 +564,7 @@ describe("the options of a webhook", () => {
     await until(() => sent.length === 1);
   });
 
-  test("two webhooks are told apart", () => {
+  test("two webhooks can be used together", () => {
     const options = { url: "https://app.example/hook", secret: () => SECRET };
     expect(() => videoWatch({ onEnd: [webhook(options), webhook(options)] })).not.toThrow();
   });

@@ -396,7 +396,7 @@ describe("a task that is watched from its create", () => {
     ["nothing", () => new Response(null, { status: 404 })],
     ["words", () => new Response("404 page not found", { status: 404 })],
   ])(
-    "an hour of 404s with %s says nothing of a task, and its video is told (case 157)",
+    "an hour of 404s with %s does not end a task, and its video is reported (case 157)",
     async (_, respond) => {
       const log = vi.spyOn(console, "error").mockImplementation(() => {});
       const { create, gateway, polls, events } = openWatchedProxy();

@@ -223,7 +223,7 @@ describe("the text of a reply", () => {
     expect(content).toContain("Tell me about tea");
   });
 
-  test("lists every fault when asked what it can do", async () => {
+  test("lists every fault for a question about its abilities", async () => {
     const { content } = await readMessage(createFastEmulator(), createRequest("What can you do?"));
     for (const fault of [
       "429",

@@ -299,7 +299,7 @@ test("faults combine", async () => {
   expect(Math.min(...clock.sleeps)).toBeGreaterThanOrEqual(20);
 });
 
-test("only the last user message sets a fault, or is refused for one that does not exist", async () => {
+test("only the last user message sets a fault, or is refused for an unknown fault", async () => {
   const messages = [
     { role: "user", content: "hi [[500]]" },
     { role: "assistant", content: "Sorry. [[429]]" },

@@ -26,7 +26,7 @@ const createVideoRequest = (type: string, url: string) =>
     input: { prompt: "A reef", media: [{ type, url }] },
   });
 
-test("the addresses of a video request are fetched, and one that can't be is refused", async () => {
+test("the addresses of a video request are fetched, and an unreachable address is refused", async () => {
   expect((await createVideoRequest("reference_video", "https://app.test/video.mp4"))[0]).toBe(200);
   expect(await createVideoRequest("reference_video", "https://app.test/gone.mp4")).toEqual([
     400,

@@ -251,7 +251,7 @@ describe("the video", () => {
     ["bytes=0-0", 0, 0],
     ["bytes=0-99999999", 0, -1],
     ["bytes=-99999999", 0, -1],
-  ])("gives the part that Range: %s asks for", async (range, first, last) => {
+  ])("returns the part that Range: %s names", async (range, first, last) => {
     const whole = await readBytes(await emulator.fetch(url));
     const response = await emulator.fetch(url, { headers: { range } });
     const [from, to] = [first, last].map((at) => (at < 0 ? whole.length + at : at)) as [number, number];

@@ -42,7 +42,7 @@ test("a result has every documented field", async () => {
 });
 
 test.each(Object.values(models).filter((model) => model.kind === "image"))(
-  "$id has a size of its own where none is given, and its PNG has as many pixels",
+  "$id has a default size, and its PNG has as many pixels",
   async ({ id: model, sizes }) => {
     const emulator = createFastEmulator();
     const { data } = await generate(emulator, { model });
@@ -76,7 +76,7 @@ describe("a sequence", () => {
     });
   });
 
-  test("A sequence with [[partial]] has an error in place of one url", async () => {
+  test("A sequence with [[partial]] has an error instead of one url", async () => {
     const { data, usage } = await generate(createFastEmulator(), {
       ...auto,
       ...limitImages(3),

@@ -109,7 +109,7 @@ describe("the network", () => {
     expect(emulator.requests[0]).toMatchObject({ status: undefined, aborted: false, finished: false });
   });
 
-  test("fails only the requests it is told to, by what they are and by their number", async () => {
+  test("fails only the chosen requests, by their kind and by their number", async () => {
     const emulator = createFastEmulator({
       faults: ({ path }, nth) => (path !== "/" && nth < 3 ? "refuse" : undefined),
     });
@@ -208,7 +208,7 @@ describe("fetch", () => {
     expect((await fetch(...input())).status).toBe(200);
   });
 
-  test("hears the signal of a Request", async () => {
+  test("follows the signal of a Request", async () => {
     const controller = new AbortController();
     const emulator = createFastEmulator();
     const request = new Request(URL_OF_CHAT, {

@@ -170,7 +170,7 @@ describe("a body", () => {
     expect((await post(createFastEmulator(), createRequest("hi"), { headers })).status).toBe(200);
   });
 
-  test("A body for an unknown model is refused under a code of its own", async () => {
+  test("A body for an unknown model is refused with its own code", async () => {
     const response = await post(createFastEmulator(), createRequest("hi", { model: "zeta-9" }));
     expect(response.status).toBe(400);
     expect(await readRefusal(response)).toMatchObject({ code: "model_not_found", param: "model" });

@@ -36,7 +36,7 @@ test("the first delta has the role, the last chunk the finish reason", async () 
 });
 
 test.each(["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"])(
-  "%s streams the very message it would answer at once",
+  "%s streams the same message that it sends without a stream",
   async (model) => {
     const deltas = listDeltas(
       await readChunks(createFastEmulator(), createRequest("Tell me about tea", { model })),
@@ -68,7 +68,7 @@ test("no delta holds half a character, and emoji families stay whole", async () 
 
 const chats = Object.values(models).flatMap(({ id, kind }) => (kind === "chat" ? [id] : []));
 test.each(chats)(
-  "%s reports the usage of a stream on a chunk of its own, only when asked, and null until then",
+  "%s reports the usage of a stream in a separate last chunk, only on request, and null until then",
   async (model) => {
     const include = (include_usage: boolean) =>
       readChunks(createFastEmulator(), createRequest("hi", { model, stream_options: { include_usage } }));

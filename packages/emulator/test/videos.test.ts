@@ -262,7 +262,7 @@ describe.each(runningModels)("a task of %s", (model) => {
   });
 });
 
-test("gamma-video-2.0 returns the last frame when asked to", async () => {
+test("gamma-video-2.0 returns the last frame on request", async () => {
   const emulator = createFastEmulator();
   const { id } = await create(
     emulator,

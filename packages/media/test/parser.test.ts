@@ -15,7 +15,7 @@ function openPage(options?: Parameters<typeof uploads>[0]) {
   return { client, log: proxy.log };
 }
 
-test("uploads() accepts a video without a parser, and refuses a video in place of an image", async () => {
+test("uploads() accepts a video without a parser, and refuses a video instead of an image", async () => {
   const { client, log } = openPage();
   await expect(probeMedia(clip)).rejects.toMatchObject({ name: "ConfigurationError" });
   const video = createVideoTaskStore(client);

@@ -277,7 +277,7 @@ test("A conversation without a title gets one with its next question", async () 
   await shows(page, ["Why?: responding"]);
 });
 
-test("a search that read a stored chat finds what is said in it later", async () => {
+test("a search that read a stored chat finds its later messages", async () => {
   const storage = alone();
   const before = await opened({ storage });
   const id = create(before);
@@ -361,7 +361,7 @@ describe("two tabs", () => {
     await shows(one, []);
   });
 
-  test("find what the other one has said since the last search", async () => {
+  test("find the messages of the other tab since the last search", async () => {
     const storage = memoryStorage();
     const [one, two] = [await opened({ storage }), await opened({ storage })];
     const id = create(one);
@@ -626,7 +626,7 @@ test("a search finds titles first, then messages, whatever the case and the acce
   expect(await found(" ")).toEqual([]);
 });
 
-test("a search finds what was said since the last one", async () => {
+test("a search finds the messages since the last search", async () => {
   const page = await opened({ storage: alone() });
   await page.sendMessage(create(page), "Why?");
   expect(await page.list().search("scatter")).toEqual([]);
@@ -676,7 +676,7 @@ test("A search ends at its limit, and titles come first", async () => {
   expect(await found(9)).toEqual(["d sky", "a sky", "c", "b"]);
 });
 
-test("A search finds what users and models said, in records of any form", async () => {
+test("A search finds the texts of users and models, in records of any form", async () => {
   const storage = memoryStorage();
   const record = { title: "One", createdAt: 1, updatedAt: 1, revision: 1 };
   await storage.write("conversations", new Map([["c", record]]));

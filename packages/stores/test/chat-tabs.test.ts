@@ -424,7 +424,7 @@ describe("a chat in several tabs", () => {
     return { late, hold, deliver };
   }
 
-  test("a removed response stays removed if another tab hears of the removal after the lock is free", async () => {
+  test("a removed response stays removed if another tab gets the removal after the lock is free", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const { late, hold, deliver } = lateStorage(storage);
@@ -471,7 +471,7 @@ describe("a chat in several tabs", () => {
     expect((await storage.read(`chat/${id}`)).size).toBe(0);
   });
 
-  test("a response that another tab removes stays removed if its own tab writes it before it hears of the removal", async () => {
+  test("a response that another tab removes stays removed if its own tab writes it before it gets the removal", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     const { late, hold, deliver } = lateStorage(storage);
@@ -496,7 +496,7 @@ describe("a chat in several tabs", () => {
     expect(right.texts()).toEqual([]);
   });
 
-  test("A message that a closed tab has removed stays removed if another tab writes it before it hears of the removal", async () => {
+  test("A message that a closed tab has removed stays removed if another tab writes it before it gets the removal", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     await storeMessages(storage, id, [question, calling({ a: "needs-output" })]);

@@ -184,7 +184,7 @@ describe("Signing out", () => {
     expect(await listStored(storage, "ann")).toEqual([]);
   });
 
-  test("removes nothing that is written afterwards, even if its own notice arrives late", async () => {
+  test("removes nothing that is written afterwards, even if its own event arrives late", async () => {
     const inner = memoryStorage();
     const late: (() => void)[] = [];
     const storage: ChatStorage = {

@@ -269,7 +269,7 @@ describe("a video behind a proxy with idempotency", () => {
     await first;
   });
 
-  test("stays in the list if another page sends the same request before it hears of the video", async () => {
+  test("stays in the list if another page sends the same request before it gets the record of the video", async () => {
     let respond: (response: Response) => void = () => {};
     const first = new Promise<Response>((resolve) => {
       respond = resolve;

@@ -47,7 +47,7 @@ const deletions = (requests: readonly Request[]) =>
   requests.filter(({ method }) => method === "DELETE").map(({ url }) => new URL(url).pathname);
 
 test.each(["IN_PROGRESS", "SUCCESS"])(
-  "a proxy that watches tasks is told of a removed task, and its webhook reports it: %s",
+  "a proxy that watches tasks gets each removed task, and its webhook reports it: %s",
   async (status) => {
     const { requests, remove } = await openList("video-events, video-watch", status);
     remove();
@@ -55,7 +55,7 @@ test.each(["IN_PROGRESS", "SUCCESS"])(
   },
 );
 
-test("the proxy is also told by a page that has only restored the task", async () => {
+test("a page that has only restored the task also tells the proxy about its removal", async () => {
   const { storage, leave } = await openList("video-events, video-watch", "SUCCESS");
   leave();
   const { client, requests } = createTestClient(() => new Response(null, { status: 204 }));

@@ -52,7 +52,7 @@ test.each([
   ["", "/v1/chat/completions/"],
   ["", "/v1//chat/completions"],
 ] as const)(
-  "a base URL that does not fit is told with the paths that are served: basePath %j and %s",
+  "a wrong base URL is refused with the paths that are served: basePath %j and %s",
   async (basePath, path) => {
     const { call, reached } = openProxy({ basePath, routes: ["chat", "images"] });
     const { status, error } = await call(createRequest({ path }));

@@ -131,7 +131,7 @@ describe("in what is passed on unread (case 54)", () => {
     ["its message", `{"error":{"message":"key ${mixed} is bad","code":"a","type":"b"}}`],
     ["its code", `{"error":{"message":"bad","code":"${escaped}","type":"b"}}`],
     ["its type and param", `{"error":{"message":"bad","code":"a","type":"${KEY}","param":"${escaped}"}}`],
-  ])("a refusal that quotes the key in %s is told without it", async (_, body) => {
+  ])("a refusal that quotes the key in %s is passed on without the key", async (_, body) => {
     for (const status of [400, 401, 404, 429, 500]) {
       proxy.upstream.respondWith((socket) => socket.end(createResponse(status, "application/json", body)));
       const text = await (await proxy.send("ada", chat)).text();

@@ -153,7 +153,7 @@ test("`n` multiplies what is reserved (case 53)", async () => {
   await proxy.close();
 });
 
-describe("anonymous visitors, each with a session of their own (case 56),", () => {
+describe("anonymous visitors with separate sessions (case 56)", () => {
   test.each([["address"], ["all"]])("share the budget by %s", async (by) => {
     const proxy = await startAttacked({
       options: { routes },
@@ -217,7 +217,7 @@ describe("with a stream log", () => {
     expect(await proxy.spent("five")).toBe(100);
   });
 
-  test("five at the same time are charged once too (case 51)", async () => {
+  test("five requests at the same time are charged once too (case 51)", async () => {
     proxy.upstream.respondWith(streamed(createPiece("a"), stopped(), used(100), done));
     await Promise.all(Array.from({ length: 5 }, () => call("parallel", "k-2")));
     expect(proxy.upstream.requests.length).toBe(1);

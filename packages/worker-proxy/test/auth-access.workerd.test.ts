@@ -38,7 +38,7 @@ test.each([
   ["of another team", { iss: "https://evil.cloudflareaccess.com" }],
   ["that has expired", { exp: -60 }],
   ["that is not valid yet", { nbf: 60 }],
-])("a token %s is nobody's (case 32)", async (_, claims) => {
+])("a token %s signs no user in (case 32)", async (_, claims) => {
   expect(await site.visit({ [HEADER]: await token(claims) })).toEqual(nobody);
 });
 

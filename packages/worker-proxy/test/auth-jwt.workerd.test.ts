@@ -50,7 +50,7 @@ describe("a token that is signed with the issuer's key", () => {
     ["has an empty subject", { sub: "" }],
     ["has a subject of 256 characters", { sub: "u".repeat(256) }],
     ["has a number for a subject", { sub: 7 }],
-  ])("is nobody's if it %s (case 32)", async (_, claims) => {
+  ])("signs no user in if it %s (case 32)", async (_, claims) => {
     expect(await site.bearer(await issuer.token(claims))).toEqual(nobody);
   });
 
@@ -143,7 +143,7 @@ describe("the algorithm is the operator's choice:", () => {
     expect(await bearer(await issuer.token())).toEqual(nobody);
   });
 
-  test("a secret takes HS256 alone unless more is said", async () => {
+  test("a secret accepts HS256 only, unless `algorithms` has more", async () => {
     const options = { secret: () => SECRET.repeat(2), issuer: ISSUER, audience: AUDIENCE };
     const [usual, strict] = [jwt(options), jwt({ ...options, algorithms: ["HS512"] })].map(openSite);
     const tokens = await Promise.all(["HS256", "HS512"].map((alg) => secretToken(SECRET.repeat(2), { alg })));

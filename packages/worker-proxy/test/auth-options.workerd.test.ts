@@ -86,7 +86,7 @@ describe("with a secret that can't be used every token is refused, and the log h
     for (const hidden of [SECRET, token]) expect(() => expectNoPart(hidden, log.join())).not.toThrow();
   });
 
-  test("one of 32 bytes in fewer characters is long enough, and may come late", async () => {
+  test("a secret of 32 bytes in fewer characters is long enough, and may come late", async () => {
     const umlauts = "äöüßÄÖÜ€".repeat(2);
     const site = openSite(jwt({ ...shared, secret: async () => umlauts }));
     expect(await site.bearer(await secretToken(umlauts))).toEqual([200, "user-1"]);

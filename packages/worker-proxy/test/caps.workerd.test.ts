@@ -150,7 +150,7 @@ describe("a value beyond a cap is refused, and the error names the field (case 2
     expect((await video(caps, '"seed":1')).sent).toEqual({ seed: 1 });
   });
 
-  test("a list of one, which could be taken for the one", async () => {
+  test("a list with one number, which a gateway could read as the number", async () => {
     expect((await image(images, '"n":[100]')).error?.["param"]).toBe("n");
     expect((await beta({ "parameters.seed": 9 }, '"parameters":{"seed":[10]}')).status).toBe(400);
   });

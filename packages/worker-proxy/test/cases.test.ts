@@ -105,7 +105,7 @@ test.each([
   ["a list", Buffer.from(`[${body}]`)],
   ["__proto__", Buffer.from('{"model":"delta-5.3","__proto__":{"a":1}}')],
   ["490 levels", Buffer.from(`{"model":"delta-5.3","x":${"[".repeat(480)}${"]".repeat(480)}}`)],
-])("over a socket too, a body of %s reaches nobody (case 24)", async (_, bytes) => {
+])("over a socket too, a body of %s does not reach the gateway (case 24)", async (_, bytes) => {
   const request = closed(`Content-Length: ${bytes.length}`);
   const socket = connect(Number(proxy.url.port), proxy.url.hostname);
   socket.write(Buffer.concat([Buffer.from(request), bytes]));

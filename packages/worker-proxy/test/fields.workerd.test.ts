@@ -273,7 +273,7 @@ describe("with `adaptOpenAI()`, fields that OpenAI clients send are dropped, and
   });
 
   test.each(["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"])(
-    "the usage of a stream can be asked of %s (case 86)",
+    "the usage of a stream can be requested from %s (case 86)",
     async (model) => {
       const stream_options = { include_usage: true };
       const { sent, dropped } = await chat({ model, stream: true, stream_options });
@@ -442,7 +442,7 @@ describe("an asset goes into a group that the operator lists (case 66)", () => {
       expect(await create(group)).toMatchObject({ status: 403, param: "GroupId" });
   });
 
-  test("another group than a listed one is refused, and the first one is set where none is said", async () => {
+  test("a group that is not listed is refused, and a request without a group gets the first one", async () => {
     const caps = { GroupId: ["group-1", "group-2"] };
     expect(await create("group-3", caps)).toMatchObject({ status: 403, param: "GroupId" });
     expect(await create("group-2", caps)).toMatchObject({ status: 200, sent: { GroupId: "group-2" } });

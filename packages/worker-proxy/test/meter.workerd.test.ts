@@ -397,13 +397,16 @@ test.each([
       throw new Error("at 10.0.0.1");
     },
   ],
-] as [string, () => never][])("a meter that %s lets nobody through: 503 (case 33)", async (_, reserve) => {
-  const { call, reached } = openMetered(undefined, { plugins: [{ ...readStreams(), reserve }] });
-  const { status, text } = await call();
-  expect([status, reached.length]).toEqual([503, 0]);
-  expect(text).toContain("budget_unavailable");
-  expect(text).not.toContain("10.0.0.1");
-});
+] as [string, () => never][])(
+  "a meter that %s lets no request through: 503 (case 33)",
+  async (_, reserve) => {
+    const { call, reached } = openMetered(undefined, { plugins: [{ ...readStreams(), reserve }] });
+    const { status, text } = await call();
+    expect([status, reached.length]).toEqual([503, 0]);
+    expect(text).toContain("budget_unavailable");
+    expect(text).not.toContain("10.0.0.1");
+  },
+);
 
 test("a meter that can't settle changes no response, and is in the log", async () => {
   const log = vi.spyOn(console, "error").mockImplementation(() => {});

@@ -222,7 +222,7 @@ test("a body of a request that breaks off fails where it is read, and nothing is
 });
 
 test.each([3, 100_000, 5_000_000])(
-  "A body of %i bytes that nobody reads is dropped: the client has its response, and the next one on the same connection",
+  "An unread body of %i bytes is dropped: the client has its response, and the next one on the same connection",
   async (length) => {
     const { port } = await serve(({ method }) => new Response(method, { status: 413 }));
     const { socket, until } = open(port);
@@ -282,7 +282,7 @@ test.each([
   ["no path", "OPTIONS * HTTP/1.1", "Host: app.example"],
   ["another scheme", "GET ftp://app.example/x HTTP/1.1", "Host: app.example"],
   ["TRACE", "TRACE /x HTTP/1.1", "Host: app.example"],
-])("a request with %s is 400, and is answered by nobody else (case 198)", async (_, line, header) => {
+])("a request with %s is 400, and reaches no other handler (case 198)", async (_, line, header) => {
   const respond = vi.fn(() => new Response());
   const { port } = await serve(respond);
   const { socket, until } = open(port);

@@ -67,7 +67,7 @@ test("a plugin needs definePlugin, and the refusal says so", () => {
   expect(() => createProxy({ ...options, plugins: [onEvent as never] })).toThrow(/^plugins: give a list/);
 });
 
-test("the listener of events is a function", () => {
+test("`onEvent` must be a function", () => {
   expect(() => events({ onEvent() {} } as never)).toThrow(/^events: give a function/);
 });
 
@@ -91,7 +91,7 @@ test.each([
   ["with its scheme", `Bearer ${KEY}`],
   ["with its scheme alone", "bearer"],
   ["with another alphabet", `${KEY}\u00e9`],
-])("a key that is %s gives 500, and is not said (case 46)", async (_, key) => {
+])("a key that is %s gives 500, and the log names `apiKey` (case 46)", async (_, key) => {
   const { reached, call } = openProxy();
   const { status, error } = await call(createRequest(), { KEY: key });
   expect([status, error?.["code"]]).toEqual([500, "misconfigured"]);

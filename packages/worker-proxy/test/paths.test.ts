@@ -72,7 +72,7 @@ describe("a path that is not exactly in the table gets 404 and is not sent", () 
 });
 
 test.each(["http://evil.example/v1/models", "*", "evil.example:443"])(
-  "the target %s is no success and reaches nobody (case 8)",
+  "the target %s is no success and does not reach the gateway (case 8)",
   async (target) => {
     const { status } = await request("POST", target, typed, json);
     expect(status).toBeGreaterThanOrEqual(400);

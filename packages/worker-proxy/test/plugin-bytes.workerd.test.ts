@@ -95,7 +95,7 @@ describe("a public path of a plugin", () => {
     for (const event of events) expect(event).not.toHaveProperty("userId");
   });
 
-  test("opens nothing else: each other path and method needs the user", async () => {
+  test("opens no other path or method: they need the user", async () => {
     const { send, served, reached } = openBytes();
     for (const [method, path, status] of [
       ["GET", "/v1/files/l-1", 401],

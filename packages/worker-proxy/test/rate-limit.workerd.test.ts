@@ -82,7 +82,7 @@ test("polls have a bucket of their own (case 57)", async () => {
   expect([counts.get("ann"), polls.counts.get("ann")]).toEqual([2, 3]);
 });
 
-test("several users can count together (case 35)", async () => {
+test("several users can share one limit (case 35)", async () => {
   const { chat, counts } = openLimited(1, {
     by: ({ route, request }) => `${route}${new URL(request.url).host}`,
   });

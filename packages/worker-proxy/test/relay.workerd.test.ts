@@ -97,7 +97,7 @@ test("reads at most a few pieces ahead of the client (case 42)", async () => {
 });
 
 test.each(both)(
-  "a client that cancels a stream that is %s ends the gateway's, told once as 499 (case 41)",
+  "a client that cancels a stream that is %s ends the gateway's stream, and is one event with 499 (case 41)",
   async (_, options) => {
     const { seen, respond } = endless();
     const { send, events, reached } = openProxy(options, respond);
@@ -111,7 +111,7 @@ test.each(both)(
 );
 
 test.each(both)(
-  "a request that is aborted ends a stream that is %s, also while nobody reads (case 41)",
+  "a request that is aborted ends a stream that is %s, also an unread one (case 41)",
   async (_, options) => {
     const { respond } = endless();
     let signal: AbortSignal | undefined;

@@ -250,7 +250,7 @@ describe("an asset", () => {
     ["with no slash", "asset:a-1"],
     ["with a path", `asset://${signed("a-1", "asset")}/../b`],
     ["with no id", "asset://"],
-  ])("an asset %s has a wrong shape, which is told before whose it is (case 85)", async (_, url) => {
+  ])("an asset %s is refused for its shape before its user is checked (case 85)", async (_, url) => {
     const { post, reached } = openTenants(undefined, { mediaURLs: "any", allowFields: ["input.anything"] });
     for (const body of bodies(url)) {
       const { status, error } = await post(video, body);
@@ -322,7 +322,7 @@ test.each([
   ["a list of none", []],
   ["a list with one too short", [SECRET, "short"]],
   ["no text", { length: 40 } as never],
-])("a secret that is %s gives 500, and is not said", async (_, secret) => {
+])("a secret that is %s gives 500, and is not in the log", async (_, secret) => {
   const log = vi.spyOn(console, "error").mockImplementation(() => {});
   const { poll, reached } = openTenants(undefined, { secret: () => secret });
   const { status, error } = await poll(signed("t-1"));
@@ -332,7 +332,7 @@ test.each([
   log.mockRestore();
 });
 
-describe("what the gateway gets of a user (case 29)", () => {
+describe("the user id that the gateway gets (case 29)", () => {
   const flash = { model: "alpha-v4.1-flash", messages: [], user_id: "somebody-else" };
   const readSentUser = async (user: string, body: object, options: Options = {}) => {
     const { post, sent } = openTenants(undefined, options);
@@ -356,7 +356,7 @@ describe("what the gateway gets of a user (case 29)", () => {
   test.each([
     ["by a model that does not list the field", { ...flash, model: "delta-5.3" }, {}],
     ["without a secret", flash, { routes: ["chat"], secret: undefined, gateway: {} }],
-  ] as [string, object, Options][])("nothing %s, whatever the client says", async (_, body, options) => {
+  ] as [string, object, Options][])("is absent %s, whatever the client sends", async (_, body, options) => {
     expect(await readSentUser("ann@example.com", body, options)).toBeUndefined();
   });
 });

@@ -23,7 +23,7 @@ describe("the request id of a response", () => {
           headers: { "content-type": "text/event-stream", "x-request-id": "gw-1:a.b" },
         }),
     ],
-  ])("is the gateway's, of %s, and the log has the same", async (_, respond) => {
+  ])("is the gateway's id of %s, and the log has it", async (_, respond) => {
     const { call, events } = openProxy({}, respond);
     expect(readId(await call(createRequest()))).toBe("gw-1:a.b");
     expect(events).toMatchObject([{ requestId: "gw-1:a.b" }]);

@@ -136,7 +136,7 @@ test("a stream that ends with its finish_reason, and usage behind it, is whole w
   expect((await proxy.call(streamed)).text).toBe(events);
 });
 
-test("a JSON answer that breaks off is no success", async () => {
+test("a JSON response that breaks off is no success", async () => {
   proxy.upstream.respondWith((response) => {
     response.writeHead(200, json);
     response.write('{"id":', () => response.destroy());
@@ -288,7 +288,7 @@ test("a body up to the limit passes (case 21)", async () => {
   expect((await proxy.call(`${full} `)).status).toBe(413);
 });
 
-test("a gateway that closes the connection after the request may have done the work: no client is told to repeat it", async () => {
+test("a gateway that closes the connection after the request may have done the work: no client is advised to repeat it", async () => {
   proxy.upstream.respondWith((response) => response.destroy());
   const { status, error, headers } = await proxy.call();
   expect([status, error?.["code"], headers.get("retry-after")]).toEqual([502, "upstream_cut", null]);

@@ -177,7 +177,7 @@ describe("A response", () => {
   test.each([
     ["end at once", ": nothing\n\n", "stream_ended"],
     ["are refused", 'event: failed\ndata: {"code":"too_many_connections"}\n\n', "too_many_connections"],
-  ])("is not asked for every second if change events %s", async (_, text, code) => {
+  ])("is not requested every second if change events %s", async (_, text, code) => {
     const server = createSyncServer();
     const device = createDevice(server);
     const headers = {

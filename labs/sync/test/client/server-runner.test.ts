@@ -108,7 +108,7 @@ test("stop() ends a turn at once, and tells the server", async () => {
   expect(turns.list("stop")).toEqual([{ turn: turns.getTurn().turn }]);
 });
 
-test("The state of a turn is asked for after 10 s of silence, and a lost turn ends", async () => {
+test("The state of a turn is requested after 10 s of silence, and a lost turn ends", async () => {
   const { turns, chat, device } = start();
   const sent = chat.send("Hello");
   await settle();

@@ -107,7 +107,7 @@ describe.each(databases)("Turns on %s", (database) => {
     expect(model.count).toBe(1);
   });
 
-  test("a tool waits for the first of two approvals, which names who gave it", async () => {
+  test("a tool waits for the first of two decisions, and the state names who decided", async () => {
     const runs: unknown[] = [];
     const book = defineTool({
       name: "book",
@@ -199,7 +199,7 @@ async function openWaitingTurn() {
   return { runs, device, model, calls, cursor, own };
 }
 
-test("a record that a device wrote in the place of the server's ends the turn, and nothing runs", async () => {
+test("a record of the server that a device has replaced ends the turn, and nothing runs", async () => {
   const { runs, device, model, calls, cursor, own } = await openWaitingTurn();
   const record = calls[0]?.record ?? "";
   const gone = await device.push(COLLECTION, cursor, [{ record, base: own?.version ?? 0, value: null }]);
@@ -450,7 +450,7 @@ test("a turn whose process has ended is failed after its lease, and nothing is s
   await waitFor(phone, "done", "turn-2");
 });
 
-test("a call that nobody decides about ends its turn after a day", async () => {
+test("a call without a decision ends its turn after a day", async () => {
   const runs: unknown[] = [];
   const { device, model } = await openTurns({ tools: [danger(runs)] });
   await device.turn("start", TURN);

@@ -12,7 +12,7 @@ import { describe, expect, test } from "vitest";
 import { catchError, createTestClient, question } from "../support/gateway.js";
 import { describeRecorded } from "../support/recorded.js";
 
-describeRecorded("recorded error answers", errorCases, (cases) => {
+describeRecorded("recorded error responses", errorCases, (cases) => {
   for (const { id, status, headers, body, expected } of cases) {
     const { "content-length": _, ...rest } = headers;
     const respond = () => new Response(body, { status, headers: rest });

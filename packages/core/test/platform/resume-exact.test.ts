@@ -225,7 +225,7 @@ describe("A log without numbers", () => {
   });
 });
 
-describe("A bad answer to the request for the rest", () => {
+describe("A bad response to the request for the rest", () => {
   const page = () => new Response("<html>Sign in</html>", { headers: { "content-type": "text/html" } });
   const refusal =
     (status: number, headers: Record<string, string> = {}) =>

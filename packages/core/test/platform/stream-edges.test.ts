@@ -342,7 +342,7 @@ describe("a body with status 200 is not a response", () => {
 });
 
 describe("a finish_reason of tool calls without a call", () => {
-  test.each(["tool_calls", "function_call"])("is an answer if there is text: %s", async (reason) => {
+  test.each(["tool_calls", "function_call"])("is a response if there is text: %s", async (reason) => {
     const { stream, warnings } = startStream(frame({ content: "Hi" }, reason) + DONE);
     expect(await stream.result()).toMatchObject({ outcome: "complete", finishReason: reason });
     expect(warnings()).toEqual([["chat.stream.calls-missing", "choices.finish_reason"]]);

@@ -520,7 +520,7 @@ describe("checking the files of a request", () => {
     ]);
   });
 
-  test("probes are accepted in place of files, and no file is read twice", async () => {
+  test("probes are accepted instead of files, and no file is read twice", async () => {
     const media = await probeMedia(createClip(20));
     const entries = [{ media, use: "reference_video" } as const];
     expect(await checkMedia(entries, { path: "media" })).toMatchObject([
