@@ -12,8 +12,8 @@ import { readKnownBugs } from "../tests/simulation/known-bugs.ts";
  */
 
 const root = join(import.meta.dirname, "..");
-const withThreats = ["packages/{worker-proxy,durable,mcp}/test/*.test.ts", "tests/*/*.test.ts"];
-const withFaults = ["tests/simulation/*.test.ts", "tests/{pages,studio}/*{chaos,fire}*.test.ts"];
+const threatFiles = ["packages/{worker-proxy,durable,mcp}/test/*.test.ts", "tests/*/*.test.ts"];
+const faultFiles = ["tests/simulation/*.test.ts", "tests/{pages,studio}/*{chaos,fire}*.test.ts"];
 /** A title that names its threats: "… (case 1)", "… (cases 82, 83)". */
 const NAMED = /(["'`])((?:(?!\1)[^\n\\]|\\.)*\(cases? \d+(?:(?:, | and )\d+)*\)[:,]?)\1/g;
 const TITLE = /\b(?:test|describe)(?:\.\w+)*\(\s*(["'`])((?:(?!\1)[^\n\\]|\\.)+)\1/g;
@@ -21,7 +21,7 @@ const TITLE = /\b(?:test|describe)(?:\.\w+)*\(\s*(["'`])((?:(?!\1)[^\n\\]|\\.)+)
 /** Titles of the tests of each threat, by its number. */
 export function readThreats(): ReadonlyMap<number, readonly string[]> {
   const threats = new Map<number, string[]>();
-  for (const file of listFiles(withThreats))
+  for (const file of listFiles(threatFiles))
     for (const [, , title = ""] of readFileSync(join(root, file), "utf8").matchAll(NAMED))
       for (const [, numbers = ""] of title.matchAll(/\(cases? ((?:\d+(?:, | and )?)+)\)/g))
         for (const number of (numbers.match(/\d+/g) ?? []).map(Number))
@@ -40,7 +40,7 @@ if (import.meta.main) {
       if (wanted === undefined || Number(wanted) === number)
         console.log(`${number}\n${titles.map((title) => `  ${title}`).join("\n")}`);
   if (wanted === undefined || wanted === "reliability") {
-    for (const file of listFiles(withFaults)) {
+    for (const file of listFiles(faultFiles)) {
       console.log(file);
       for (const [, , title = ""] of readFileSync(join(root, file), "utf8").matchAll(TITLE))
         if (!title.includes("${")) console.log(`  ${title}`);

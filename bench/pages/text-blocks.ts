@@ -32,7 +32,7 @@ export function createTextBlocks(): (text: string) => readonly string[] {
       end = text.indexOf("\n", start + LONG) + 1 || text.length;
       const block = text.slice(start, end);
       const same = known[blocks.length];
-      // engines cut by reference: without a copy, each block would keep the whole text of its time in memory
+      // engines slice strings by reference: without the copy, each block would keep an earlier whole text in memory
       blocks.push(block === same ? same : ` ${block}`.slice(1));
     }
     known = blocks;

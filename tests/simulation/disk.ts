@@ -65,13 +65,13 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
     return { read, write, subscribe };
 
     function read(collection: string): Promise<ReadonlyMap<string, unknown>> {
-      return performWrite(`read ${collection}`, () => getRecords(collections.get(collection) ?? new Map()));
+      return runOnDisk(`read ${collection}`, () => getRecords(collections.get(collection) ?? new Map()));
     }
 
     async function write(collection: string, changes: ReadonlyMap<string, unknown>): Promise<void> {
       const texts = new Map([...changes].map(([key, record]) => [key, serialize(record)] as const));
       for (const [key, record] of changes) noteSent(key, record);
-      return performWrite(`write ${collection}: ${[...texts.keys()]}`, () => {
+      return runOnDisk(`write ${collection}: ${[...texts.keys()]}`, () => {
         const isTooMuch = [...texts.values()].some((text) => (text?.length ?? 0) > LARGE);
         if (disk.mode === "full" || (disk.mode === "tight" && isTooMuch))
           throw new DOMException("there is no room left", "QuotaExceededError");
@@ -112,16 +112,16 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
       }
     }
 
-    /** Works on the disk, in the order of the calls of one page. */
-    function performWrite<T>(what: string, work: () => T): Promise<T> {
+    /** Runs a read or a write, in the order of the calls of one page. */
+    function runOnDisk<T>(what: string, work: () => T): Promise<T> {
       return new Promise((resolve, reject) => {
         disk.modes.add(mode);
-        if (mode === "hangs") return void waiting.push(() => performWrite(what, work).then(resolve, reject));
+        if (mode === "hangs") return void waiting.push(() => runOnDisk(what, work).then(resolve, reject));
         const ms = mode === "slow" ? pickBetween(random, 500, 6000) : pickBetween(random, 1, 8);
         busyUntil = Math.max(busyUntil, timeline.now()) + ms;
         const isWritten = random() < 0.5;
         timeline.after(busyUntil - timeline.now(), () => {
-          // a closing tab's last writes may come to their end, or not; they do in their order
+          // the last writes of a closing tab may be lost: after a lost write, all later writes are lost, too
           if (page.state === "gone") isLost ||= !isWritten;
           if (isLost) return;
           try {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-/* The hovers and completions of an editor in a file of a consumer, by the oldest TypeScript that is promised and by ours. */
+/* Hovers and completions that an editor shows in an app: with the oldest supported TypeScript, and with the newest. */
 
 /** Mark before each name whose hover is read. */
 const MARK = "/**/";
@@ -22,7 +22,7 @@ export function readHoversOfOldest(file: string, options: object): string[] {
   });
 }
 
-/** Reads the names that TypeScript 5.4 offers at each mark, which it has in a text that is still empty. */
+/** Reads the names that TypeScript 5.4 offers at each mark. The marks are removed from the text first. */
 export function readCompletionsOfOldest(file: string, options: object): string[][] {
   const text = readFileSync(file, "utf8");
   const { service } = openOldest(file, options, text.replaceAll(MARK, ""));
@@ -85,7 +85,7 @@ async function requestNewest<Result>(
     const json = JSON.stringify({ jsonrpc: "2.0", ...message });
     server.stdin.write(`Content-Length: ${Buffer.byteLength(json)}\r\n\r\n${json}`);
   };
-  const ask = <Result>(method: string, params: object) =>
+  const request = <Result>(method: string, params: object) =>
     new Promise<Result>((resolve) => {
       pending.set(pending.size, resolve);
       send({ id: pending.size - 1, method, params });
@@ -96,7 +96,7 @@ async function requestNewest<Result>(
   });
   try {
     const uri = pathToFileURL(file).href;
-    await ask("initialize", { processId: process.pid, rootUri: null, capabilities: {} });
+    await request("initialize", { processId: process.pid, rootUri: null, capabilities: {} });
     send({ method: "initialized", params: {} });
     send({
       method: "textDocument/didOpen",
@@ -106,7 +106,7 @@ async function requestNewest<Result>(
       offsets.map((offset) => {
         const before = text.slice(0, offset).split("\n");
         const position = { line: before.length - 1, character: before.at(-1)?.length };
-        return ask<Result>(method, { textDocument: { uri }, position });
+        return request<Result>(method, { textDocument: { uri }, position });
       }),
     );
   } finally {

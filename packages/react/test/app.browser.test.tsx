@@ -72,16 +72,16 @@ const isOpen = (tab: Tab) =>
 test("two tabs share the list through IndexedDB", async () => {
   const name = `list-${Math.random()}`;
   const id = `chat-${Math.random()}`;
-  const line = openBody();
-  const one = open({ name, id, response: streamResponse(line.body) });
+  const connection = openBody();
+  const one = open({ name, id, response: streamResponse(connection.body) });
   const two = open({ name, id: "another" });
   await isOpen(one);
   await isOpen(two);
   void one.chat?.send("Why is the sky blue?");
   await shows(() => rows(one)).toEqual(["Why is the sky blue?: responding"]);
   await shows(() => rows(two)).toEqual(["Why is the sky blue?: ready"]);
-  line.send(streamText("Short waves scatter more."));
-  line.end();
+  connection.send(streamText("Short waves scatter more."));
+  connection.end();
   await shows(() => rows(one)).toEqual(["Why is the sky blue?: ready"]);
   await shows(async () => (await two.list?.search("scatter"))?.length).toBe(1);
   two.list?.remove(id);

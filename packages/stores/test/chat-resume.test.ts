@@ -23,14 +23,14 @@ import { streamCalls, streamText } from "../../core/test/support/reply-streams.j
 import { addIds, type Ending, serveStored, writeError } from "../../core/test/support/stored-streams.js";
 import { until } from "./support/chat.js";
 import {
-  behind,
   countBytes,
+  createFrame,
+  cutAfter,
   expectCompleteAfterCuts,
   readAll,
-  short,
+  readWhole,
   storedEvents,
   streamAll,
-  whole,
 } from "./support/resumable-streams.js";
 
 const resumingClient: typeof createTestClient = (storedEvents, options) =>
@@ -46,8 +46,8 @@ describe("a resumable stream", () => {
   test.each<Ending>(["end", "drop", "upstream_cut"])(
     "continues after a lost connection: %s",
     async (ending) => {
-      const { stream, attempts } = streamAll([behind(3, ending)]);
-      const expected = await whole();
+      const { stream, attempts } = streamAll([cutAfter(3, ending)]);
+      const expected = await readWhole();
       expect(await readAll(stream)).toEqual(expected.deltas);
       expect(await stream.result()).toMatchObject(expected.turn);
       expect(attempts()).toEqual(["POST", "GET after 3"]);
@@ -71,17 +71,17 @@ describe("a resumable stream", () => {
 
   test("is read from the start if the connection was lost before the first event", async () => {
     const { stream, attempts } = streamAll([{ bytes: 5, ending: "drop" }]);
-    expect(await readAll(stream)).toEqual((await whole()).deltas);
+    expect(await readAll(stream)).toEqual((await readWhole()).deltas);
     expect(attempts()).toEqual(["POST", "GET"]);
   });
 
   test("continues after a silence", async () => {
     const clock = stoppedClock();
-    const { stream, attempts } = streamAll([behind(2, "silence")], { clock });
+    const { stream, attempts } = streamAll([cutAfter(2, "silence")], { clock });
     const turn = stream.result();
     await waitUntilIdle();
     await clock.advance(60_000);
-    expect((await turn).message).toEqual((await whole()).turn.message);
+    expect((await turn).message).toEqual((await readWhole()).turn.message);
     expect(attempts()).toEqual(["POST", "GET after 2"]);
   });
 
@@ -125,7 +125,7 @@ describe("a resumable stream", () => {
     await connect(0);
     await passHalfMinutes(2);
     await connect(1);
-    expect((await turn).message).toEqual((await whole()).turn.message);
+    expect((await turn).message).toEqual((await readWhole()).turn.message);
     expect(requests.map(({ method }) => method)).toEqual(["POST", "GET"]);
   });
 
@@ -136,14 +136,14 @@ describe("a resumable stream", () => {
     expect(requests).toHaveLength(1);
     await passHalfMinutes(1);
     await connect(1);
-    expect((await turn).message).toEqual((await whole()).turn.message);
+    expect((await turn).message).toEqual((await readWhole()).turn.message);
     expect(requests.map(({ method }) => method)).toEqual(["POST", "GET"]);
   });
 
   test("ends as a timeout if every connection stalls after empty deltas", async () => {
     const { requests, turn, connect, passHalfMinutes } = beating([storedEvents.slice(0, 3), [], [], [], []]);
     await connect(0);
-    await passHalfMinutes(14, short({}));
+    await passHalfMinutes(14, createFrame({}));
     expect(await catchError(turn)).toMatchObject({
       name: "TimeoutError",
       phase: "chunk",
@@ -153,7 +153,7 @@ describe("a resumable stream", () => {
   });
 
   test("is complete once its end has arrived, even if the connection then breaks", async () => {
-    const { stream, attempts } = streamAll([behind(7, "drop")]);
+    const { stream, attempts } = streamAll([cutAfter(7, "drop")]);
     expect((await stream.result()).finishReason).toBe("tool_calls");
     expect(attempts()).toEqual(["POST"]);
   });
@@ -172,14 +172,14 @@ describe("a resumable stream", () => {
     const turn = streamChat(client, question).result();
     await broken.wanted();
     broken.send(addIds(storedEvents.slice(0, 2)) + writeError("upstream_cut").trimStart());
-    expect((await turn).message).toEqual((await whole()).turn.message);
+    expect((await turn).message).toEqual((await readWhole()).turn.message);
     expect(broken.cancelled).toBe(true);
     await clock.advance(1000);
     expect(clock.sleeping()).toBe(0);
   });
 
   test("is resumed with the headers of the request", async () => {
-    const { client, requests } = serveStored(storedEvents, [behind(2)], {
+    const { client, requests } = serveStored(storedEvents, [cutAfter(2)], {
       apiKey: "secret-key",
       dangerouslyAllowBrowser: true,
       credentials: "include",
@@ -199,7 +199,7 @@ describe("a response that cannot be resumed", () => {
     ["404", gone],
     ["204", () => new Response(null, { status: 204 })],
   ])("is truncated, as without resumable streams: %s", async (_, refused) => {
-    const { stream, attempts } = streamAll([behind(3, "drop"), refused()]);
+    const { stream, attempts } = streamAll([cutAfter(3, "drop"), refused()]);
     const error = await catchError(stream.result());
     expect(error).toBeInstanceOf(StreamError);
     expect(error).toMatchObject({ reason: "truncated", partial });
@@ -214,8 +214,8 @@ describe("a response that cannot be resumed", () => {
   ])("is requested for half a minute while %s is unreachable", async (_, away) => {
     const tries = (count: number) => Array.from({ length: count }, () => away());
     const clock = stoppedClock();
-    const short = streamAll([behind(3, "drop"), ...tries(4)], { clock });
-    const long = streamAll([behind(3, "drop"), ...tries(5)], { clock });
+    const short = streamAll([cutAfter(3, "drop"), ...tries(4)], { clock });
+    const long = streamAll([cutAfter(3, "drop"), ...tries(5)], { clock });
     const [back, lost] = [short.stream.result(), catchError(long.stream.result())];
     for (let second = 0; second < 32; second += 1) {
       await waitUntilIdle();
@@ -231,7 +231,7 @@ describe("a response that cannot be resumed", () => {
 
   test("ends as a timeout after a silence, with the text so far", async () => {
     const clock = stoppedClock();
-    const { stream } = streamAll([behind(3, "silence"), gone()], { clock });
+    const { stream } = streamAll([cutAfter(3, "silence"), gone()], { clock });
     const error = catchError(stream.result());
     await waitUntilIdle();
     await clock.advance(60_000);
@@ -278,7 +278,7 @@ describe("a response that cannot be resumed", () => {
 
   test("is truncated if the connection is lost after a silence that ended", async () => {
     const clock = stoppedClock();
-    const { stream } = streamAll([behind(2, "silence"), { bytes: 150, ending: "drop" }, gone()], { clock });
+    const { stream } = streamAll([cutAfter(2, "silence"), { bytes: 150, ending: "drop" }, gone()], { clock });
     const error = catchError(stream.result());
     await waitUntilIdle();
     await clock.advance(60_000);
@@ -289,7 +289,7 @@ describe("a response that cannot be resumed", () => {
   test("ends after five connections without a chunk, each later than the last", async () => {
     const clock = stoppedClock();
     const nothing = Array.from({ length: 6 }, () => ({ bytes: 0, ending: "end" }) as const);
-    const { stream, attempts, requests } = streamAll([behind(3), ...nothing], { clock, random: () => 1 });
+    const { stream, attempts, requests } = streamAll([cutAfter(3), ...nothing], { clock, random: () => 1 });
     const error = catchError(stream.result());
     await waitForRequests(requests, 2);
     let count = 2;
@@ -309,7 +309,7 @@ describe("a response that cannot be resumed", () => {
 
   test.each(["upstream_cut", "stream_interrupted"])("has the same end as at the proxy: %s", async (code) => {
     const broken = [...storedEvents.slice(0, 3), writeError(code).trimStart()];
-    for (const cuts of [[], [behind(2)]]) {
+    for (const cuts of [[], [cutAfter(2)]]) {
       const { stream, attempts } = streamAll(cuts, {}, broken);
       expect(await catchError(stream.result())).toMatchObject({
         reason: "truncated",
@@ -351,7 +351,7 @@ describe("a response that cannot be resumed", () => {
 });
 
 describe("stopping a resumable stream", () => {
-  const open = [{ ...behind(2), ending: "silence" }] as const;
+  const open = [{ ...cutAfter(2), ending: "silence" }] as const;
 
   test.each<[string, (stream: ReturnType<typeof streamChat>, caller: AbortController) => void]>([
     ["abort()", (stream) => stream.abort()],
@@ -424,7 +424,7 @@ describe("stopping a resumable stream", () => {
   test("stops it at the proxy while it is being resumed", async () => {
     const clock = stoppedClock();
     const nothing = { bytes: 0, ending: "end" } as const;
-    const { stream, requests, attempts } = streamAll([behind(2), nothing], { clock, random: () => 1 });
+    const { stream, requests, attempts } = streamAll([cutAfter(2), nothing], { clock, random: () => 1 });
     const result = catchError(stream.result());
     await waitForRequests(requests, 2);
     stream.abort();

@@ -5,23 +5,23 @@ import { addIds, type Cut, type Ending, serveStored } from "../../../core/test/s
 
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 /** Creates a short frame, because the tests lose the connection at each of its bytes. */
-export const short = (delta: object, finish_reason: string | null = null, rest: object = {}) =>
+export const createFrame = (delta: object, finish_reason: string | null = null, rest: object = {}) =>
   event({ choices: [{ index: 0, delta, finish_reason }], ...rest });
-const call = (fields: object) => short({ tool_calls: [{ index: 0, ...fields }] });
+const createCallFrame = (fields: object) => createFrame({ tool_calls: [{ index: 0, ...fields }] });
 /** The events of one response with reasoning, text and a tool call. */
 export const storedEvents = [
-  short({ reasoning_content: "Hm, \u{1f914}" }),
-  short({ content: "Gr\u00fc" }),
-  short({ content: "\u00df Gott" }),
-  call({ id: "c1", type: "function", function: { name: "weather", arguments: "" } }),
-  call({ function: { arguments: '{"city":' } }),
-  call({ function: { arguments: '"Wien"}' } }),
-  short({}, "tool_calls", { usage }),
+  createFrame({ reasoning_content: "Hm, \u{1f914}" }),
+  createFrame({ content: "Gr\u00fc" }),
+  createFrame({ content: "\u00df Gott" }),
+  createCallFrame({ id: "c1", type: "function", function: { name: "weather", arguments: "" } }),
+  createCallFrame({ function: { arguments: '{"city":' } }),
+  createCallFrame({ function: { arguments: '"Wien"}' } }),
+  createFrame({}, "tool_calls", { usage }),
   DONE,
 ];
 export const countBytes = (events: readonly string[]) => new TextEncoder().encode(addIds(events)).length;
 /** Returns the cut after `count` complete events. */
-export const behind = (count: number, ending: Ending = "end"): Cut => ({
+export const cutAfter = (count: number, ending: Ending = "end"): Cut => ({
   bytes: countBytes(storedEvents.slice(0, count)),
   ending,
 });
@@ -40,7 +40,7 @@ export function streamAll(
   return { ...proxy, stream: streamChat(proxy.client, question) };
 }
 
-export const whole = async () => {
+export const readWhole = async () => {
   const { stream } = streamAll([]);
   const deltas = await readAll(stream);
   const { timing: _, ...turn } = await stream.result();
@@ -49,7 +49,7 @@ export const whole = async () => {
 
 /** Loses the connection twice: at each `step`th byte, and then at a random byte. */
 export async function expectCompleteAfterCuts(step: number) {
-  const expected = await whole();
+  const expected = await readWhole();
   const random = createRandom(11);
   const endings: Ending[] = ["end", "drop"];
   for (let bytes = 0; bytes <= countBytes(storedEvents); bytes += step) {
