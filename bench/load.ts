@@ -138,7 +138,7 @@ for (const [name, plan] of [
       const kinds: string[] = [];
       const runWorker = async (nth: number) => {
         for (let left = SHORT / 50; left > 0; left -= 1) {
-          const { status, text } = await sendRequest(proxy, `lane-${nth}`, false);
+          const { status, text } = await sendRequest(proxy, `user-${nth}`, false);
           kinds.push(status === 200 && text === '{"choices":[]}' ? "whole" : `WRONG: ${status} ${text}`);
         }
       };

@@ -39,7 +39,7 @@ const checks: Readonly<Record<string, readonly (readonly string[])[]>> = {
   /** Writes the table of models into packages/core/AGENTS.md. */
   models: [
     ["pnpm", "--filter", "@sluice/core", "run", "build"],
-    ["node", "scripts/model-facts.ts"],
+    ["node", "scripts/model-list.ts"],
   ],
   /** All of a release but publishing. `--only <text>` runs some steps. */
   release: [["node", "scripts/release-check.ts"]],

@@ -294,7 +294,7 @@ export const scenarios = {
       at: directly,
     },
   },
-  "several answers by `n`": {
+  "several choices by `n`": {
     needs: ["several"],
     run: async ({ client }) => expect(await client.several(call(), 2)).toHaveLength(2),
     denial: { spec: "there is no `n`", advice: /\bn\b.*(several requests|one result)/s, at: unlessAdapted },

@@ -65,7 +65,7 @@ function firstHalf(bytes: Buffer, read: (bytes: Buffer) => unknown): Buffer {
 
 export const faults: readonly Fault[] = [
   {
-    name: "a connection that is accepted and never answered",
+    name: "a connection that is accepted without a response",
     call: "stream",
     overMs: 300,
     timeout: { firstChunkMs: 300 },

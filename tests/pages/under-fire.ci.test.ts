@@ -19,7 +19,7 @@ const MB = 1024 * 1024;
 /** A fault without a number of its own: the server gets rid of that much, before anything is read. */
 const SMALL = 2;
 
-const KEPT = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
+const KEEP_ALIVE = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
 const COMPLETION = JSON.stringify({
   choices: [{ message: { role: "assistant", content: "one" }, finish_reason: "stop" }],
 });
@@ -80,7 +80,7 @@ describe("the client in Node", () => {
     const gateway = await startFire();
     gateway.setScript(async (wire) => {
       await wire.body();
-      if (wire.nth === 0) return wire.write(`${KEPT}content-length: ${body.length}\r\n\r\n${body}`);
+      if (wire.nth === 0) return wire.write(`${KEEP_ALIVE}content-length: ${body.length}\r\n\r\n${body}`);
       isClosed = true;
       return wire.reset();
     });

@@ -228,7 +228,7 @@ const mistakes: readonly Mistake[] = [
     "@sluice/core: signal: is not a known field of this model; it belongs in the last argument, { signal } (chat.delta.unknown-field)",
   ],
   [
-    "several answers",
+    "several choices",
     ({ stream }) => stream({ ...chat, n: 2 }),
     "n: must be 1: the gateway has no such field; send several requests, or for images `sequential_image_generation`",
   ],

@@ -5,14 +5,14 @@ import { models } from "@sluice/core/schemas";
 export function listModels(): string {
   const lines = Object.values(models).flatMap((model) => {
     const id = code(model.id);
-    if (model.kind === "chat") return `- chat, ${id}: ${chatFacts(model.id)}`;
+    if (model.kind === "chat") return `- chat, ${id}: ${describeChat(model.id)}`;
     if (model.kind === "image") return `- images, ${id}: ${model.sizes.length} sizes`;
-    return model.kind === "video" ? `- videos, ${id}: ${videoFacts(model.id)}` : [];
+    return model.kind === "video" ? `- videos, ${id}: ${describeVideo(model.id)}` : [];
   });
   return lines.join("\n");
 }
 
-function chatFacts(id: ChatModel): string {
+function describeChat(id: ChatModel): string {
   const { thinking, tools, seesImages, jsonMode, maxTokens } = models[id];
   const thinks =
     thinking.length > 1 ? "thinking on or off" : thinking.length === 1 ? "always thinks" : "no thinking";
@@ -26,7 +26,7 @@ function chatFacts(id: ChatModel): string {
   ].join(", ");
 }
 
-function videoFacts(id: VideoModel): string {
+function describeVideo(id: VideoModel): string {
   const { duration, resolutions } = models[id];
   return `${duration.min} to ${duration.max} seconds, ${resolutions.map(code).join(" ")}`;
 }

@@ -30,7 +30,7 @@ async function gateway(request: Request): Promise<Response> {
   if (request.method === "GET") return Response.json({ code: "success", data: { status: "IN_PROGRESS" } });
   received.push(await request.json());
   if (pathname.endsWith("/chat/completions"))
-    return new Response(ANSWER, { headers: { "content-type": "text/event-stream" } });
+    return new Response(REPLY, { headers: { "content-type": "text/event-stream" } });
   if (pathname.endsWith("/images/generations"))
     return Response.json({ data: [{ url: "https://files.test/reef.png" }] });
   return Response.json({ id: "task-1", status: "queued" });
@@ -38,7 +38,7 @@ async function gateway(request: Request): Promise<Response> {
 
 const chunk = (delta: object, finish_reason: string | null) =>
   `data: ${JSON.stringify({ id: "c-1", model: "zeta-9", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
-const ANSWER = `${chunk({ content: "7 metres" }, null)}${chunk({}, "stop")}data: [DONE]\n\n`;
+const REPLY = `${chunk({ content: "7 metres" }, null)}${chunk({}, "stop")}data: [DONE]\n\n`;
 
 async function example(of: string, extension: "ts" | "tsx"): Promise<Record<string, unknown>> {
   const code = readFileSync(

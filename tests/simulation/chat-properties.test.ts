@@ -70,16 +70,16 @@ function createScenario(whenBusy: WhenBusy) {
   const turns: Promise<ChatTurn>[] = [];
   const { client } = createTestClient(
     async (request) => {
-      const line = openBody();
+      const connection = openBody();
       connections.push({
-        line,
+        line: connection,
         requests: (await request.json()).messages,
         said: "",
         thought: "",
         calls: 0,
         closed: false,
       });
-      return streamResponse(line.body);
+      return streamResponse(connection.body);
     },
     { clock },
   );
@@ -252,7 +252,7 @@ test("any order of events keeps one writer, all results and all text, and sends 
           const state = chat().getSnapshot();
           if (connections.some(isOpen)) expect(["submitted", "streaming"]).toContain(state.status);
           if (state.status === "requires-action") expect(state.pendingActions).not.toEqual([]);
-          if (next.do !== "reload") assertIdentityKept(before.messages, state.messages);
+          if (next.do !== "reload") assertSameIdentity(before.messages, state.messages);
           before = state;
         }
         chat().stop();
@@ -277,7 +277,7 @@ test("any order of events keeps one writer, all results and all text, and sends 
 }, 120_000);
 
 /** An unchanged message is the same object. */
-function assertIdentityKept(before: readonly ChatMessage[], after: readonly ChatMessage[]): void {
+function assertSameIdentity(before: readonly ChatMessage[], after: readonly ChatMessage[]): void {
   const known = new Map(before.map((message) => [message.id, message]));
   for (const message of after) {
     const old = known.get(message.id);

@@ -27,7 +27,7 @@ export function saysWhatIsBilled(simulation: Simulation): string | undefined {
     if (billing === "none" && exchanges.some((each) => billed.has(each)))
       return `${what} was billed, and its billing is none`;
     if (billing === "maybe" && exchanges.every(isRefusal))
-      return `${what} was refused or never sent, and is said to be in doubt`;
+      return `${what} was refused or never sent, and is shown as uncertain`;
   }
   return undefined;
 

@@ -161,7 +161,7 @@ function billsForAReason(gateway: Simulation["gateway"], reasons: number): strin
 }
 
 /** Minimum time for which the proxy stores a response, in milliseconds. */
-const KEPT_MS = 600_000;
+const STORED_MS = 600_000;
 
 /** Checks that a proxy with stored responses bills each request of the user once, whatever the network does. */
 function billsWhatIsSent({
@@ -183,7 +183,7 @@ function billsResponsesOnce(gateway: Simulation["gateway"], chatCount: number): 
     ({ isBilled, path }) => isBilled && path.startsWith("/v1/chat"),
   )) {
     const text = JSON.stringify(body["messages"]);
-    if (at - (last.get(text) ?? Number.NEGATIVE_INFINITY) < KEPT_MS) repeated += 1;
+    if (at - (last.get(text) ?? Number.NEGATIVE_INFINITY) < STORED_MS) repeated += 1;
     last.set(text, at);
   }
   if (repeated <= chatCount) return undefined;

@@ -41,11 +41,11 @@ const REASONS: ReadonlySet<Action> = new Set<Action>([
 ]);
 
 /**
- * Steps after which a response may be billed once more where the proxy stores responses: the user asks for another one, or
- * the gateway worked for a proxy that took the request for one that never left. The faults between a page and the
- * proxy are none of them.
+ * Steps after which a response may be billed once more, even if the proxy stores responses. Either the user asks for
+ * another response, or the gateway worked for a request that the proxy counted as never sent. A fault between a page and
+ * the proxy is not such a step.
  */
-const ASKED: ReadonlySet<Action> = new Set<Action>(["regenerate", "edit", "break upstream"]);
+const BILLS_AGAIN: ReadonlySet<Action> = new Set<Action>(["regenerate", "edit", "break upstream"]);
 
 /** Components that the user's actions need; the others need the chat. */
 const usedBy: Partial<Record<Action, Part>> = {
@@ -74,7 +74,7 @@ export function act(simulation: Simulation, step: Step, index: number): void {
   if (step.do === "retry in all tabs" && simulation.whenBusy === "replace")
     simulation.reasons += simulation.tabs.length - 1;
   const tab = pickNth(simulation.tabs, step.tab);
-  if (ASKED.has(step.do) || isOtherResponse(simulation, tab, step.do)) simulation.chatCount += 1;
+  if (BILLS_AGAIN.has(step.do) || isOtherResponse(simulation, tab, step.do)) simulation.chatCount += 1;
   simulation.log(`tab ${tab?.page.id ?? "–"}: ${describeStep(step)}`);
   if (isOfStranger(step.do)) return actAsStranger(simulation, step, index);
   if (actOnSimulation(simulation, step) || !tab) return;

@@ -22,13 +22,13 @@ export function knowsItsTasks(
     if (task && exchange.isWhole && exchange.status === 200 && !hasRemoved && !isKnown)
       return `the id of "${label}" came, and is lost`;
   }
-  const unsure = entries.find(({ label, state }) => {
+  const uncertain = entries.find(({ label, state }) => {
     const tries = network.exchanges.filter((each) => isCreate(each) && getPrompt(each) === label);
     // an entry without a request is that of a tab that crashed before it was sent: no other tab knows that
     const isOwn = tries.length > 0 && tries.every((each) => each.page === page);
     return state === "unconfirmed" && isOwn && tries.every(isRefusal) && page.state === "open";
   });
-  return unsure && `"${unsure.label}" was refused, and is shown as if it may be billed`;
+  return uncertain && `"${uncertain.label}" was refused, and is shown as if it may be billed`;
 }
 
 /** A tab whose receipt of an asset came whole has the id. */

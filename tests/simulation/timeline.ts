@@ -11,7 +11,7 @@ export interface Timeline {
 }
 
 /** Number of events after which a simulation counts as one without rest. A simulated day has some thousands. */
-const MOST_EVENTS = 30_000;
+const MAX_EVENTS = 30_000;
 
 interface Event {
   readonly at: number;
@@ -27,7 +27,7 @@ export function waitForQuiet(): Promise<void> {
 }
 
 /** Creates a timeline that begins at 0. */
-export function createTimeline(mostEvents = MOST_EVENTS): Timeline {
+export function createTimeline(maxEvents = MAX_EVENTS): Timeline {
   // sorted by time; events at the same time are in scheduling order
   const events: Event[] = [];
   let now = 0;
@@ -55,7 +55,7 @@ export function createTimeline(mostEvents = MOST_EVENTS): Timeline {
       events.shift();
       now = next.at;
       timeline.events += 1;
-      if (timeline.events > mostEvents) throw new Error("the simulation does not come to rest");
+      if (timeline.events > maxEvents) throw new Error("the simulation does not come to rest");
       next.act();
       await waitForQuiet();
     }

@@ -42,7 +42,7 @@ const slack: Readonly<Record<string, number>> = {
 };
 
 /** Milliseconds in which a stored response is deleted that nobody reads: 30 s alone, 20 s stored, and a check in 30 s. */
-const KEPT_MS = 120_000;
+const STORED_MS = 120_000;
 
 /** Uses the client for minutes, prints what it takes, and returns the sizes that grow. */
 export async function soak(minutes: number): Promise<string[]> {
@@ -98,12 +98,12 @@ export async function soak(minutes: number): Promise<string[]> {
   await worker.close();
   gateway.close();
   const growing = Object.keys(slack).flatMap((name) => grown(name, samples));
-  return left === 0 ? growing : [...growing, `stored answers: ${left} are left`];
+  return left === 0 ? growing : [...growing, `stored responses: ${left} are left`];
 }
 
 /** Waits until the responses that were stored are deleted. Returns the number of those that are left. */
 async function storedAtRest(folder: string): Promise<number> {
-  const until = performance.now() + KEPT_MS;
+  const until = performance.now() + STORED_MS;
   for (;;) {
     const { full } = countDatabases(folder);
     if (full === 0 || performance.now() > until) return full;
@@ -161,7 +161,7 @@ function sampleOfWorkerd(pid: number, folder: string): Record<string, number> {
     "workerd memory, MB": rounded(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024),
     "workerd descriptors": readdirSync(`/proc/${pid}/fd`).length,
     // as many as were requested in the last minute
-    "stored answers": full,
+    "stored responses": full,
     "empty databases": empty,
   };
 }

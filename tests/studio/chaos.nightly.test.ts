@@ -5,7 +5,7 @@ import { startStudioInWorkerd } from "../support/studio-in-workerd.ts";
 import { openStudio, type StudioPage } from "../support/studio-page.ts";
 import { hasChromium, MINUTE } from "../support/studio-suite.ts";
 
-const ANSWER = `Rivers run to the sea. ${"They carry stones and leaves. ".repeat(40)}That is all of it.`;
+const REPLY = `Rivers run to the sea. ${"They carry stones and leaves. ".repeat(40)}That is all of it.`;
 
 /* The page is never loaded again: it says what is lost, and goes on by itself or with one click. */
 describe.skipIf(!hasChromium)(
@@ -30,7 +30,7 @@ describe.skipIf(!hasChromium)(
           signal?.throwIfAborted();
         },
       };
-      scenario = await startStudioInWorkerd({ chat: () => ({ content: ANSWER, reasoning: "" }), clock });
+      scenario = await startStudioInWorkerd({ chat: () => ({ content: REPLY, reasoning: "" }), clock });
     }, 120_000);
     afterAll(() => scenario.close());
     beforeEach(() => {

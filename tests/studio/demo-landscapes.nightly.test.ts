@@ -21,7 +21,7 @@ async function fetchURLs(fields: object): Promise<string[]> {
   return data.map(({ url }) => url);
 }
 
-const pictureAt = async (url = "") => readPNG(await readBytes(await emulator.fetch(url)));
+const readImage = async (url = "") => readPNG(await readBytes(await emulator.fetch(url)));
 
 describe("an image of the demo", () => {
   const subjects: [string, string, (color: Color) => boolean][] = [
@@ -34,7 +34,7 @@ describe("an image of the demo", () => {
   for (const [prompt, shown, isRight] of subjects)
     test(`An image of “${prompt}” shows ${shown}`, async () => {
       const [url] = await fetchURLs({ prompt });
-      expect(isRight(lowerHalf(await pictureAt(url)))).toBe(true);
+      expect(isRight(lowerHalf(await readImage(url)))).toBe(true);
     });
 
   test("has a caption that says so where no scene fits, and none where a reference has one", async () => {
@@ -46,7 +46,7 @@ describe("an image of the demo", () => {
     );
     expect(drawn("The same in red", "The open sea")).toMatchObject(square);
     const [url] = await fetchURLs({ prompt: "A red bicycle" });
-    expect((await pictureAt(url)).width).toBe(832);
+    expect((await readImage(url)).width).toBe(832);
   });
 
   test("has a scene for each word of the list, and for each prompt that the studio offers", () => {
@@ -58,7 +58,7 @@ describe("an image of the demo", () => {
   test("takes any prompt, however long and in whatever script", async () => {
     for (const prompt of ["", "雪の中の狐 🦊".repeat(500), "\ud800\u0000é"]) {
       const [url] = await fetchURLs({ prompt });
-      expect((await pictureAt(url)).width).toBe(832);
+      expect((await readImage(url)).width).toBe(832);
     }
   });
 
@@ -67,7 +67,7 @@ describe("an image of the demo", () => {
       prompt: "One valley in four seasons",
       sequential_image_generation: "auto",
     });
-    const images = await Promise.all(urls.map(pictureAt));
+    const images = await Promise.all(urls.map(readImage));
     expect(images.map(({ width, height }) => `${width}x${height}`)).toEqual(Array(4).fill("832x1248"));
     expect(new Set(images.map(({ rows }) => rows.join())).size).toBe(4);
   });
@@ -76,7 +76,7 @@ describe("an image of the demo", () => {
     const image = await fetchURLs({ prompt: "A valley in summer at noon", seed: undefined });
     const readSkyColor = async (prompt: string) => {
       const [edited] = await fetchURLs({ prompt, image, seed: undefined });
-      return (await pictureAt(edited)).rows.subarray(0, 832 * 3 * 100).join();
+      return (await readImage(edited)).rows.subarray(0, 832 * 3 * 100).join();
     };
     const same = await readSkyColor("Nothing else");
     expect(await readSkyColor("The same, with meadows in autumn")).toBe(same);

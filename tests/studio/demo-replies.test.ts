@@ -61,7 +61,7 @@ test("the prompts have unique ids and texts", () => {
 });
 
 describe("a prompt that the demo offers", () => {
-  test.each(chats.filter(({ tool, needsImage: needsPicture }) => !tool && !needsPicture))(
+  test.each(chats.filter(({ tool, needsImage }) => !tool && !needsImage))(
     "gets its response: $prompt",
     async ({ id, prompt, after }) => {
       const before = after ? [user(findPrompt(after)), assistant(findContent(after))] : [];
@@ -185,7 +185,7 @@ test("a prompt about another subject does not get a reply that only shares a wor
 });
 
 test("a model whose replies are short says the beginning", async () => {
-  const replies = chats.filter(({ tool, needsImage: needsPicture }) => !tool && !needsPicture);
+  const replies = chats.filter(({ tool, needsImage }) => !tool && !needsImage);
   for (const { prompt, id } of replies) {
     const text = await requestText([user(prompt)], { model: "gamma-chat-1-6-251015" });
     expect(text).toBe(files.get(id)?.brief);

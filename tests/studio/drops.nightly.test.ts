@@ -7,7 +7,7 @@ import { hasChromium, openRoom, PNG, type StudioSuite } from "../support/studio-
 async function drop({ page }: StudioSuite, images: number, texts = 0): Promise<void> {
   await page.locator("textarea, h1").last().waitFor();
   const files = await page.evaluateHandle(
-    ({ png, pictures: images, texts }) => {
+    ({ png, images, texts }) => {
       const transfer = new DataTransfer();
       const bytes = Uint8Array.from(atob(png), (letter) => letter.charCodeAt(0));
       for (let at = 0; at < images; at += 1)
@@ -17,7 +17,7 @@ async function drop({ page }: StudioSuite, images: number, texts = 0): Promise<v
         transfer.items.add(new File(["video"], `t${at}.mp4`, { type: "video/mp4" }));
       return transfer;
     },
-    { png: PNG, pictures: images, texts },
+    { png: PNG, images, texts },
   );
   const room = page.getByRole("heading", { level: 1 }).locator("xpath=ancestor::main");
   const target = room.locator("textarea, section").filter({ visible: true }).first();

@@ -9,7 +9,7 @@ import {
   hasFirefox,
   reloadPastServiceWorkers,
 } from "../support/firefox.ts";
-import { MOST_SCRIPT_BYTES, measureCompressedSize, measureFirstScreen } from "../support/first-screen.ts";
+import { MAX_SCRIPT_BYTES, measureCompressedSize, measureFirstScreen } from "../support/first-screen.ts";
 import { type HostedStudio, startHostedStudio } from "../support/hosted-studio.ts";
 import { hasChromium } from "../support/studio-suite.ts";
 
@@ -33,7 +33,7 @@ const question = {
   weekend: "Plan a quiet weekend in a town by a river",
 };
 /** Images of the examples, which the Service Worker loads last. */
-const PICTURES = 11;
+const IMAGES = 11;
 
 /** A browser that runs the studio, and what its pages can't ask of it. */
 interface Deployment {
@@ -160,7 +160,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
   test("The first screen asks for as few scripts as that of the ordinary studio", async () => {
     const { scripts } = await measureFirstScreen(page, () => page.reload());
     expect(scripts.length).toBeGreaterThan(0);
-    expect(await measureCompressedSize(scripts)).toBeLessThanOrEqual(MOST_SCRIPT_BYTES);
+    expect(await measureCompressedSize(scripts)).toBeLessThanOrEqual(MAX_SCRIPT_BYTES);
   });
 
   test("axe finds nothing in any room, in light and dark", async () => {
@@ -330,7 +330,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
   async function untilCached(): Promise<void> {
     await expect
       .poll(async () => (await cachedPaths()).filter((name) => name.endsWith(".webp")).length, WAIT)
-      .toBe(PICTURES);
+      .toBe(IMAGES);
   }
 
   function cachedPaths(): Promise<readonly string[]> {

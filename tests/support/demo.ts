@@ -16,7 +16,7 @@ export interface Demo {
 }
 
 /**
- * Starts the demo of the repository at `root` on `port`, and waits until it says where it is. Its gateway answers `speed`
+ * Starts the demo of the repository at `root` on `port`, and waits until it says where it is. Its gateway is `speed`
  * times as fast as usual.
  */
 export async function startDemo(port: number, speed = 1, root = repository): Promise<Demo> {

@@ -7,7 +7,7 @@ declare global {
 }
 
 /** Maximum bytes of compressed scripts that the studio requests until a user can write. */
-export const MOST_SCRIPT_BYTES = 120_000;
+export const MAX_SCRIPT_BYTES = 120_000;
 
 /** The load of the studio until one can write. */
 export interface FirstScreen {

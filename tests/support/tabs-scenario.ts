@@ -75,9 +75,9 @@ export function createTabsScenario(whenBusy: WhenBusy, kind: Locks) {
       async (request) => {
         if (!state.isAlive) return new Promise<never>(() => {});
         const requests = (await request.json()).messages;
-        const line = openBody();
-        connections.push({ line, requests, tab, said: "", calls: 0, isOver: false });
-        return streamResponse(line.body);
+        const connection = openBody();
+        connections.push({ line: connection, requests, tab, said: "", calls: 0, isOver: false });
+        return streamResponse(connection.body);
       },
       { clock, retry: { limit: 0 } },
     );

@@ -5,7 +5,7 @@
 export function findVisibleProblems(): readonly string[] {
   /** Half of the 44 pixels that a control reaches in each direction, less its border. */
   const REACH = 20;
-  const MOST_WORDS = 12;
+  const MAX_WORDS = 12;
   const controls = "button, a[href], input, select, textarea, [role=switch], [role=tab], [role=menuitem]";
   /** A link in a sentence is as high as its line. The controls of a video are the browser's. */
   const exempt = "[aria-hidden=true], [inert], p a, article li a, video";
@@ -69,6 +69,6 @@ export function findVisibleProblems(): readonly string[] {
     for (let text = texts.nextNode(); text; text = texts.nextNode())
       if (!text.parentElement?.closest(foreign) && text.parentElement?.checkVisibility())
         found.push(...(text.nodeValue ?? "").split(/[.!?:·]\s/));
-    return found.filter((sentence) => sentence.trim().split(/\s+/).length > MOST_WORDS);
+    return found.filter((sentence) => sentence.trim().split(/\s+/).length > MAX_WORDS);
   }
 }

@@ -23,7 +23,7 @@ afterEach(() => {
 });
 
 const IMAGES = "/v1/images/generations";
-const FILMS = "/v1/video/generations";
+const VIDEOS = "/v1/video/generations";
 const imageRequest = { model: "gamma-image-5-0-260128" } as const;
 const short = { model: "beta3.0-video", params: { duration: 5, resolution: "480P" } } as const;
 
@@ -100,7 +100,7 @@ async function leaveWithVideo(...others: readonly Tool[]) {
   const gateway = createGateway(Object.fromEntries(requests));
   const tools = (client: Client) => [videoTool(client, short), ...others];
   const before = page(gateway, tools, {
-    dies: ({ method, url }) => method === "GET" && url.includes(FILMS),
+    dies: ({ method, url }) => method === "GET" && url.includes(VIDEOS),
   });
   void before.chat.send("please");
   await before.died;
@@ -251,7 +251,7 @@ describe("videoTool", () => {
       { type: "video/mp4", url: expect.stringMatching(/^https?:/) },
     ]);
     expect(findCall(chat)).toMatchObject({ state: "done", output: "The user sees the video." });
-    expect(gateway.posts(FILMS).map(({ body }) => body)).toEqual([
+    expect(gateway.posts(VIDEOS).map(({ body }) => body)).toEqual([
       { model: short.model, input: { prompt: "A reef" }, parameters: { ratio: "1:1", ...short.params } },
     ]);
   });
@@ -261,7 +261,7 @@ describe("videoTool", () => {
     const { chat } = page(gateway, (client) => [videoTool(client, { model: "gamma-video-2.0" })]);
     await chat.send("please");
     expect(findReply(chat)?.files).toHaveLength(1);
-    expect(gateway.posts(FILMS)[0]?.body).toMatchObject({
+    expect(gateway.posts(VIDEOS)[0]?.body).toMatchObject({
       content: [{ type: "text", text: "A reef" }],
       duration: 4,
     });
@@ -275,7 +275,7 @@ describe("videoTool", () => {
     expect(findCall(chat)).not.toHaveProperty("savedState");
     expect(findReply(chat)?.files).toHaveLength(1);
     expect(chat.getSnapshot().messages.at(-1)).toMatchObject({ content: "Here it is.", outcome: "complete" });
-    expect(gateway.posts(FILMS)).toHaveLength(1);
+    expect(gateway.posts(VIDEOS)).toHaveLength(1);
   });
 
   test("goes on in one of two tabs after a reload", async () => {
@@ -287,7 +287,7 @@ describe("videoTool", () => {
       expect(chat.getSnapshot().messages).toHaveLength(3);
       expect(findReply(chat)?.files).toHaveLength(1);
     }
-    expect([gateway.posts(FILMS).length, gateway.posts("/v1/chat/completions").length]).toEqual([1, 2]);
+    expect([gateway.posts(VIDEOS).length, gateway.posts("/v1/chat/completions").length]).toEqual([1, 2]);
   });
 
   test("cancels the other calls of its response after a reload: they may have acted", async () => {
@@ -298,7 +298,7 @@ describe("videoTool", () => {
     await until(chat, isOver);
     expect(findReply(chat)?.toolCalls).toMatchObject([{ state: "done" }, { state: "cancelled" }]);
     expect(paid).toHaveBeenCalledTimes(1);
-    expect(gateway.posts(FILMS)).toHaveLength(1);
+    expect(gateway.posts(VIDEOS)).toHaveLength(1);
   });
 
   test("keeps its handle with the call where it can't go on: without Web Locks", async () => {
@@ -310,7 +310,7 @@ describe("videoTool", () => {
       state: "cancelled",
       savedState: { handle: { id: expect.any(String) } },
     });
-    expect(gateway.posts(FILMS)).toHaveLength(1);
+    expect(gateway.posts(VIDEOS)).toHaveLength(1);
   });
 
   test("is reported to the model as failed if the gateway can't make it", async () => {

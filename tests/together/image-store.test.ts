@@ -53,7 +53,7 @@ test.each([
   ["[[429]]", 0, [429], { status: "error", error: { status: 429, billing: "none" } }],
   ["[[500]]", 1, [500], { status: "error", error: { status: 500, billing: "maybe" } }],
 ])(
-  "%s with %i retries is answered with %j, and never sent again by itself",
+  "%s with %i retries gets %j, and is never sent again by itself",
   async (fault, retries, expected, state) => {
     const { store, statuses } = painter({ retries });
     await store.generate({ prompt: `A reef ${fault}` });

@@ -62,7 +62,7 @@ describe.each(creates)("%s behind a proxy that stores responses", (_, create) =>
     const idempotencyKey = "the-same-key";
     await expect(create(client, { idempotencyKey })).rejects.toMatchObject({ billing: "maybe" });
     const results = [await create(client, { idempotencyKey }), await create(client, { idempotencyKey })];
-    expect(answered(results[1])).toEqual(answered(results[0]));
+    expect(readOutcome(results[1])).toEqual(readOutcome(results[0]));
     expect(bills).toHaveLength(1);
   });
 
@@ -85,7 +85,7 @@ describe.each(creates)("%s behind a proxy that stores responses", (_, create) =>
     expect(await first).toBe("left");
     respond();
     const [second, third] = await Promise.all(others);
-    expect(answered(third)).toEqual(answered(second));
+    expect(readOutcome(third)).toEqual(readOutcome(second));
     expect(bills).toHaveLength(1);
   });
 
@@ -298,7 +298,7 @@ describe("A store behind a proxy that stores responses", () => {
 });
 
 /** The response in a result. The day in which a video can be queried begins when the response comes. */
-function answered(result: unknown) {
+function readOutcome(result: unknown) {
   return { ...(result as object), queryableUntil: undefined };
 }
 

@@ -33,7 +33,7 @@ let url: string;
 let responses: (() => Response)[] = [];
 let requestCount = 0;
 
-/** Answers each request by asking the gateway, whose answers are the test's. */
+/** Streams a chat for each request. The gateway sends the next of `responses`. */
 const passOn: RequestListener = async (incoming, outgoing) => {
   incoming.resume();
   const { client } = createTestClient(

@@ -104,7 +104,7 @@ describe("a fault on a call shows what the user saw, if it was retried, and what
 });
 
 test.each([
-  ["answers with 500", { script: { replies: [{ faults: ["500"] }] } }],
+  ["responds with 500", { script: { replies: [{ faults: ["500"] }] } }],
   ["breaks the connection", { faults: () => "refuse" as const }],
 ])("A request to a server that %s may be billed", async (_, options) => {
   const { client, clock, view, shadow } = await open(options);

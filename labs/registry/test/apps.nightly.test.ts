@@ -44,7 +44,7 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
     const emulator = createEmulator({
       cors: true,
       speed: Number.POSITIVE_INFINITY,
-      chat: ({ messages }) => (messages.at(-1)?.content === "Show Markdown" ? ANSWER : undefined),
+      chat: ({ messages }) => (messages.at(-1)?.content === "Show Markdown" ? REPLY : undefined),
     });
     gateway = await serve(emulator, { port: 0 });
     started = await shop.start("app", fresh.start);
@@ -323,7 +323,7 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
 
 const FENCE = "```";
 /** A response with what Markdown has to show. */
-const ANSWER = `The pressure at a depth $h$:
+const REPLY = `The pressure at a depth $h$:
 
 $$
 p(h) = p_0 + \\rho g h

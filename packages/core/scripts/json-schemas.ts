@@ -203,7 +203,7 @@ function jsonSchemas(): Readonly<Record<string, JSONSchema>> {
 }
 
 /** Length of JSON from which on a part that occurs again is a constant. */
-const LEAST_SHARED = 25;
+const MIN_SHARED = 25;
 
 /** Writes schemas as source. A part that occurs more than once is a constant, which stands before those that use it. */
 function formatSource(schemas: Readonly<Record<string, JSONSchema>>): string {
@@ -226,14 +226,14 @@ export const jsonSchemas: Readonly<Record<string, unknown>> = ${all};
     const before = counts.get(json) ?? 0;
     counts.set(json, before + 1);
     // what is in a part that was seen is written once, with it
-    if (typeof part === "object" && (before === 0 || json.length < LEAST_SHARED))
+    if (typeof part === "object" && (before === 0 || json.length < MIN_SHARED))
       for (const inside of Object.values(part)) count(inside);
   }
 
   /** @param field name of the part, or of the nearest field that has one */
   function write(part: unknown, field: string): string {
     const json = JSON.stringify(part);
-    if (json.length < LEAST_SHARED || (counts.get(json) ?? 0) < 2) return formatLiteral(part, field);
+    if (json.length < MIN_SHARED || (counts.get(json) ?? 0) < 2) return formatLiteral(part, field);
     const known = names.get(json);
     if (known) return known;
     const literal = formatLiteral(part, field);

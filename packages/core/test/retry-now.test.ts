@@ -16,7 +16,7 @@ import { serveStored } from "./support/stored-streams.js";
 const busy = (headers = {}) =>
   Response.json({ error: { message: "later", code: "rate_limited" } }, { status: 429, headers });
 
-/** A gateway that refuses, in turn, and then answers. */
+/** A gateway that refuses the first requests, and then responds. */
 function createGateway(...refusals: Response[]) {
   const sent: string[] = [];
   const clock = stoppedClock();

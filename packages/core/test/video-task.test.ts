@@ -32,7 +32,7 @@ afterEach(() => vi.restoreAllMocks());
 
 type Step = () => Response | Promise<Response>;
 
-/** A task whose queries are all answered by `step`. */
+/** A task whose queries all get the response `step`. */
 const createTask = ([step]: readonly [Step]) => createTestClient(step);
 
 test("a query has no body, and no type of one", async () => {

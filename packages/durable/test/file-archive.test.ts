@@ -143,7 +143,7 @@ describe("a copy", () => {
     const { clock, create, poll, findCopies, files, until, copyEvents, point } = openArchive({
       options: bounds,
     });
-    const { id: inTheWay } = await files.store(png);
+    const { id: blockingId } = await files.store(png);
     const id = await create();
     await poll(id);
     for (let nth = 1; nth <= 7; nth += 1) {
@@ -154,7 +154,7 @@ describe("a copy", () => {
       expect(event).toMatchObject({ outcome: "retrying", code: "storage_full", attempts: 0 });
     point(() => `${CDN}/video.mp4?signed=anew`);
     await poll(id);
-    await files.request(`/v1/uploads/${inTheWay}`, { method: "DELETE" });
+    await files.request(`/v1/uploads/${blockingId}`, { method: "DELETE" });
     await clock.pass(8 * MINUTE_MS);
     await until(() => findCopies({ tasks: [id] })).toHaveLength(1);
   });

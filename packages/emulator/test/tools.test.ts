@@ -110,27 +110,24 @@ test("max_tokens cuts arguments in the middle", async () => {
   expect(() => JSON.parse(text)).toThrow(SyntaxError);
 });
 
-test.each(["auto", "required"])(
-  "a tool's result is answered in text that quotes it (%s)",
-  async (tool_choice) => {
-    const call = {
-      id: "call_1",
-      type: "function",
-      function: { name: "get_weather", arguments: '{"city":"Oslo"}' },
-    };
-    const { content, tool_calls } = await readMessage(createFastEmulator(), {
-      ...createRequest("", { tools: [weather], tool_choice }),
-      messages: [
-        { role: "user", content: "Use get_weather in Oslo" },
-        { role: "assistant", content: null, reasoning_content: "I need it.", tool_calls: [call] },
-        { role: "tool", tool_call_id: "call_1", content: '{"degrees":-3,"sky":"clear"}' },
-      ],
-    });
-    expect(tool_calls).toBeNull();
-    expect(content).toContain("get_weather");
-    expect(content).toContain('{"degrees":-3,"sky":"clear"}');
-  },
-);
+test.each(["auto", "required"])("a tool's result gets a reply that quotes it (%s)", async (tool_choice) => {
+  const call = {
+    id: "call_1",
+    type: "function",
+    function: { name: "get_weather", arguments: '{"city":"Oslo"}' },
+  };
+  const { content, tool_calls } = await readMessage(createFastEmulator(), {
+    ...createRequest("", { tools: [weather], tool_choice }),
+    messages: [
+      { role: "user", content: "Use get_weather in Oslo" },
+      { role: "assistant", content: null, reasoning_content: "I need it.", tool_calls: [call] },
+      { role: "tool", tool_call_id: "call_1", content: '{"degrees":-3,"sky":"clear"}' },
+    ],
+  });
+  expect(tool_calls).toBeNull();
+  expect(content).toContain("get_weather");
+  expect(content).toContain('{"degrees":-3,"sky":"clear"}');
+});
 
 describe("arguments satisfy their schema:", () => {
   const string = expect.any(String);

@@ -4,13 +4,13 @@ import { afterEach, expect, test, vi } from "vitest";
 
 /* A page loads some code on demand. If the network is gone by then, the page must still report the truth. */
 
-const KEPT_UPLOADS = "../src/uploads/stored-uploads.js";
+const STORED_UPLOADS = "../src/uploads/stored-uploads.js";
 
-afterEach(() => vi.doUnmock(KEPT_UPLOADS));
+afterEach(() => vi.doUnmock(STORED_UPLOADS));
 
 test("A file is uploaded without the chunk for storages, and its id is not stored", async () => {
   vi.resetModules();
-  vi.doMock(KEPT_UPLOADS, () => {
+  vi.doMock(STORED_UPLOADS, () => {
     throw new TypeError("Failed to fetch dynamically imported module");
   });
   const events: string[] = [];

@@ -146,7 +146,7 @@ describe("an upload with a storage", () => {
 
   test.each([
     ["refuses", () => Promise.reject(new DOMException("full", "QuotaExceededError"))],
-    ["never answers", () => new Promise<never>(() => {})],
+    ["never responds", () => new Promise<never>(() => {})],
   ])("A storage that %s is reported, and the file is uploaded", async (_, respond) => {
     const { open, uploads, events, clock } = createBrowser({
       ...memoryStorage(),

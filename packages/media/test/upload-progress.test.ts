@@ -62,7 +62,7 @@ describe("an upload whose proxy never stores more", () => {
       "forgets the file after its first part",
       (r) => (r.method === "POST" ? respondAt(PART) : createRefusal(404, "gone")),
     ],
-    ["answers each part with the same offset", () => respondAt(PART)],
+    ["responds to each part with the same offset", () => respondAt(PART)],
     ["has the offset 0 for ever", () => respondAt(0)],
     ["has all bytes and no address", () => respondAt(SIZE)],
     [

@@ -33,7 +33,7 @@ interface Report {
 }
 
 /** Below this share the gateway's figure says little about the time that is left. */
-const LEAST_SHARE = 0.1;
+const MIN_SHARE = 0.1;
 /** The bar waits here until the video is there. */
 const ALMOST = 0.95;
 /** A video that takes so many times as long as estimated is late. */
@@ -63,7 +63,7 @@ function computeProgress(
   const elapsed = Math.max(0, now - submittedAt);
   const inQueue = task?.startedAt && task.submittedAt ? task.startedAt - task.submittedAt : 0;
   const byReport =
-    report.share >= LEAST_SHARE
+    report.share >= MIN_SHARE
       ? inQueue + Math.max(0, report.at - submittedAt - inQueue) / report.share
       : undefined;
   // later than usual: the gateway's figure is all that is left

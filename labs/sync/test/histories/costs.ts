@@ -147,7 +147,7 @@ export async function measureCosts({ conversations, messages, devices }: CostOpt
     const problems = findCostly(costs, devices);
     if (listed !== conversations || read !== messages + 1) problems.push(`${listed} and ${read} records`);
     if (text.hits.length !== 20) problems.push(`${text.hits.length} hits`);
-    if (letter.error?.code !== "text_too_short") problems.push("a search for one letter is answered");
+    if (letter.error?.code !== "text_too_short") problems.push("a search for one letter gets a response");
     return { costs, problems };
   } finally {
     ended.abort();

@@ -50,7 +50,7 @@ export async function playHistory(
   const turns = createTurns(pick);
   const server = await openServer(turns.server);
   const { settle } = server;
-  const written: Written = { messages: [], removed: new Set(), unsure: new Set(), wasRestored: false };
+  const written: Written = { messages: [], removed: new Set(), uncertain: new Set(), wasRestored: false };
   const backups: (() => Promise<void>)[] = [];
   const trace: string[] = [];
   let count = 0;
@@ -180,7 +180,7 @@ export async function playHistory(
         if (value === undefined) values.delete(key);
         else values.set(key, value);
       },
-      () => void written.unsure.add(`${tab.user} ${collection} ${key}`),
+      () => void written.uncertain.add(`${tab.user} ${collection} ${key}`),
     );
     log(`${browser.name}: ${tab.user} writes ${collection} ${key} ${JSON.stringify(value)?.slice(0, 90)}`);
   }
@@ -195,7 +195,7 @@ export async function playHistory(
     const isResponse = random() < 0.3;
     const isFinished = !isResponse || random() < 0.6;
     const content = isTooLarge ? "x".repeat(TOO_LARGE) : `${key} by ${browser.name}`;
-    if (isTooLarge) written.unsure.add(`${user} ${CHAT} ${key}`);
+    if (isTooLarge) written.uncertain.add(`${user} ${CHAT} ${key}`);
     if (isFinished) written.messages.push({ user, browser: browser.name, key });
     const more = isResponse ? { role: "assistant", ...(isFinished && { outcome: "complete" }) } : {};
     await write(browser, tab, CHAT, key, createMessage(content, parent, more));
@@ -304,7 +304,7 @@ export async function playHistory(
     const { user } = tab;
     log(`${browser.name}: ${user} signs out`);
     for (const { user: writer, key, browser: name } of written.messages)
-      if (writer === user && name === browser.name) written.unsure.add(`${user} ${CHAT} ${key}`);
+      if (writer === user && name === browser.name) written.uncertain.add(`${user} ${CHAT} ${key}`);
     const tabs = browser.tabs.filter((each) => each.user === user);
     browser.tabs = browser.tabs.filter((each) => each.user !== user);
     await tab.storage.clear?.(JSON.stringify(user));

@@ -40,7 +40,7 @@ function findLosses(ended: Ended): string[] {
   return written.messages
     .filter((each) => each.user === user && !chat.has(each.key))
     .map(({ key }) => [key, `${user} ${CHAT} ${key}`] as const)
-    .filter(([, name]) => !written.removed.has(name) && !written.unsure.has(name))
+    .filter(([, name]) => !written.removed.has(name) && !written.uncertain.has(name))
     .filter(([key]) => !ended.tabs.some(([, tab]) => isBelowUnsent(key, getShown(tab, CHAT), chat)))
     .map(([key]) => `${user} lost ${key}`);
 }
@@ -64,14 +64,14 @@ function isBelowUnsent(
 
 /** No message is on the server without its parent, unless a user has removed the parent. */
 function findHoles({ user, stored, written }: Ended): string[] {
-  const { removed, unsure, wasRestored } = written;
+  const { removed, uncertain, wasRestored } = written;
   return [CHAT, ERRAND].flatMap((collection) => {
     const records = getStored(stored, collection);
     return [...records].flatMap(([key, value]) => {
       const { parent } = value as StoredMessage;
       const name = `${user} ${collection} ${parent}`;
       if (parent === null || records.has(parent) || removed.has(name)) return [];
-      return wasRestored && unsure.has(name) ? [] : [`${user}: ${key} has no parent ${parent}`];
+      return wasRestored && uncertain.has(name) ? [] : [`${user}: ${key} has no parent ${parent}`];
     });
   });
 }

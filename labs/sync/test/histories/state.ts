@@ -14,7 +14,7 @@ export interface Written {
   /** `<user> <collection> <key>` of records that a user has removed. */
   readonly removed: Set<string>;
   /** The same of records whose write was refused, or which a sign-out may have removed before they were sent. */
-  readonly unsure: Set<string>;
+  readonly uncertain: Set<string>;
   wasRestored: boolean;
 }
 

@@ -119,10 +119,10 @@ export async function generateImages<const Model extends string, Checks extends 
       read({ json, mismatch, headers }) {
         if (!Array.isArray(json.data)) throw mismatch("data");
         const result = parseResult(client, { ...json, data: json.data }, request as ImageRequest);
-        const keepMs = readArchiveMs(headers);
-        if (keepMs === undefined) return result;
+        const storedMs = readArchiveMs(headers);
+        if (storedMs === undefined) return result;
         const now = Date.now();
-        const times = { expiresAt: now + DAY_MS, storedUntil: now + keepMs };
+        const times = { expiresAt: now + DAY_MS, storedUntil: now + storedMs };
         return {
           ...result,
           // a data: URL never expires

@@ -117,11 +117,11 @@ async function queryTask(
       firstChunkMs: 60_000,
       read({ json, reported, headers }) {
         if (isRefused(json)) throw reported();
-        const keepMs = readArchiveMs(headers);
+        const storedMs = readArchiveMs(headers);
         const pushes = headers.get("x-sluice-features")?.includes("video-events");
         return {
-          task: readTask(client, json, handle, keepMs),
-          pushed: pushes ? () => receivePushed(client, handle, options, keepMs) : undefined,
+          task: readTask(client, json, handle, storedMs),
+          pushed: pushes ? () => receivePushed(client, handle, options, storedMs) : undefined,
         };
       },
     },
@@ -135,14 +135,14 @@ function readTask(
   client: Client,
   json: unknown,
   handle: VideoTaskHandle,
-  keepMs: number | undefined,
+  storedMs: number | undefined,
 ): VideoTask {
   const { parseVideoTask: parse } = client.gateway;
   const task = (parse ?? parseVideoTask)(json, handle);
   if (task.state === "succeeded" && !parse) warnOfOtherId(client, json, handle.id);
-  if (task.state !== "succeeded" || keepMs === undefined) return task;
+  if (task.state !== "succeeded" || storedMs === undefined) return task;
   const { finishedAt = Date.now() } = task;
-  return { expiresAt: finishedAt + DAY_MS, ...task, storedUntil: finishedAt + keepMs };
+  return { expiresAt: finishedAt + DAY_MS, ...task, storedUntil: finishedAt + storedMs };
 }
 
 /** Warns about a response for another task id. The response still counts, because a task may have several ids. */
@@ -157,14 +157,14 @@ async function* receivePushed(
   client: Client,
   handle: VideoTaskHandle,
   options: RequestOptions,
-  keepMs: number | undefined,
+  storedMs: number | undefined,
 ): AsyncGenerator<VideoTask, void> {
   try {
     const path = `${createVideoTaskPath(handle.id)}/events`;
     // loaded on demand, because few proxies push. If loading fails, the task is polled
     const { receiveVideoEvents } = await import("./push.js");
     for await (const json of receiveVideoEvents(client, path, options))
-      yield readTask(client, json, handle, keepMs);
+      yield readTask(client, json, handle, storedMs);
   } catch {
     // after any failure, the task can still be polled
     options.signal?.throwIfAborted();

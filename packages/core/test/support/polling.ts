@@ -10,7 +10,7 @@ const HEADERS_MS = 60_001;
 const REFUSAL_MS = 5000;
 
 /**
- * A client whose queries are answered by `steps`, the last one for ever, under a clock that goes on only when the loop
+ * A client whose queries get `steps` as responses, the last one for ever, under a clock that goes on only when the loop
  * waits: for its pause, or for a response that does not come. Runtimes differ in how many turns the rest takes.
  */
 export function startPolling(

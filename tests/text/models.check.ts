@@ -4,7 +4,7 @@ import { models } from "@sluice/core/schemas";
 import { describe, expect, test } from "vitest";
 import { listModels } from "../rules/model-list.ts";
 
-/* Facts about models in prose come from the tables: `pnpm check models` writes them. */
+/* Details of models in prose come from the tables: `pnpm check models` writes them. */
 
 const root = join(import.meta.dirname, "../..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -15,7 +15,7 @@ test("AGENTS.md of core lists the models", () => {
   expect(read("packages/core/AGENTS.md")).toContain(`\n## Models\n\n${listModels()}\n`);
 });
 
-test("The facts of a model are those of the spec", () => {
+test("The details of a model are those of the spec", () => {
   const findRow = (id: string) =>
     listModels()
       .split("\n")
