@@ -7,7 +7,7 @@ testClient("Ax", (access): Client => {
   async function ask1(call: ChatCall, more: Partial<AxChatRequest<string>> = {}): Promise<AxChatResponse> {
     const given = { stream: false, ...(call.signal && { abortSignal: call.signal }) };
     const response = await createAI(access, call).chat({ ...toRequest(call), ...more } as never, given);
-    if (response instanceof ReadableStream) throw new Error("expected a whole answer");
+    if (response instanceof ReadableStream) throw new Error("expected a whole response");
     return response;
   }
 

@@ -81,7 +81,7 @@ const noFormat = {
 };
 
 export const scenarios = {
-  "a whole answer": {
+  "a whole response": {
     needs: ["complete"],
     run: async ({ client }) => expectText((await client.complete(call())).text),
   },
@@ -100,7 +100,7 @@ export const scenarios = {
     run: (fixture) => wholeAndStreamed(fixture, gamma),
   },
   "delta-5.3": { needs: ["complete", "stream"], run: (fixture) => wholeAndStreamed(fixture, delta) },
-  "the tokens of an answer": {
+  "the tokens of a response": {
     needs: ["complete"],
     run: async ({ client }) => expect((await client.complete(call())).tokens).toBeGreaterThan(0),
   },
@@ -214,34 +214,34 @@ export const scenarios = {
         (await client.runTools(call("Use get_depth for the Elbe", { model: delta }), [depth])).text,
       ).toContain("7 metres"),
   },
-  "an answer by a schema": {
+  "a response by a schema": {
     needs: ["bySchema"],
     run: async ({ client }) => fits(await client.bySchema(call())),
     denial: jsonSchema,
     adapts: true,
   },
-  "an answer of gamma-chat-1-6-251015 by a schema": {
+  "a response of gamma-chat-1-6-251015 by a schema": {
     needs: ["bySchema"],
     run: async ({ client }) => fits(await client.bySchema(call(prompt, { model: gamma }))),
     denial: noFormat,
     adapts: true,
   },
-  "an answer of delta-5.3 by a schema": {
+  "a response of delta-5.3 by a schema": {
     needs: ["bySchema"],
     run: async ({ client }) => fits(await client.bySchema(call(prompt, { model: delta }))),
     denial: noFormat,
     adapts: true,
   },
-  "an answer by the schema of a tool": {
+  "a response by the schema of a tool": {
     needs: ["byTool"],
     run: async ({ client }) => fits(await client.byTool(call())),
   },
-  "an answer in JSON mode": {
+  "a response in JSON mode": {
     needs: ["byJSON"],
     run: async ({ client }) => fits(await client.byJSON(call(prompt, { system: schemaInWords }))),
     adapts: true,
   },
-  "an answer of delta-5.3 in JSON mode": {
+  "a response of delta-5.3 in JSON mode": {
     needs: ["byJSON"],
     run: async ({ client }) =>
       fits(await client.byJSON(call(prompt, { system: schemaInWords, model: delta }))),
@@ -249,7 +249,7 @@ export const scenarios = {
     denial: { ...noFormat, at: byProxy },
     adapts: true,
   },
-  "an answer by `functions`": {
+  "a response by `functions`": {
     needs: ["byFunctions"],
     run: async ({ client }) => fits(await client.byFunctions(call())),
     denial: {

@@ -85,7 +85,7 @@ export const verdicts: Readonly<Record<ClientName, Verdicts>> = {
     },
   },
   Instructor: {
-    passes: { "an answer by a schema": directly },
+    passes: { "a response by a schema": directly },
     without: [
       "asDeveloper",
       "callTool",
@@ -172,15 +172,15 @@ export const verdicts: Readonly<Record<ClientName, Verdicts>> = {
   Mastra: {
     without: ["asDeveloper", "byFunctions", "byTool", "callTool", "draw", "listModels", "respond", "several"],
     lacks: ["the tokens of a stream"],
-    passes: { "an answer of delta-5.3 in JSON mode": byProxy },
+    passes: { "a response of delta-5.3 in JSON mode": byProxy },
     fails: { "a stream that ends early": unlessAdapted },
   },
   Genkit: {
     without: ["asDeveloper", "byFunctions", "byJSON", "byTool", "draw", "listModels", "respond", "several"],
     passes: {
-      "an answer by a schema": unlessAdapted,
-      "an answer of delta-5.3 by a schema": unlessAdapted,
-      "an answer of gamma-chat-1-6-251015 by a schema": unlessAdapted,
+      "a response by a schema": unlessAdapted,
+      "a response of delta-5.3 by a schema": unlessAdapted,
+      "a response of gamma-chat-1-6-251015 by a schema": unlessAdapted,
     },
   },
 };

@@ -63,7 +63,7 @@ describe("in Analytics Engine", () => {
     return { worker, points, env };
   };
 
-  test("a request is a row with its facts, and without its user, its text or a key", async () => {
+  test("a request is a row with its details, and without its user, its text or a key", async () => {
     openNetwork();
     const { worker, points, env } = await openWorker();
     await (await worker.fetch(createChatRequest("a secret question"), env)).text();

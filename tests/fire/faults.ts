@@ -293,7 +293,7 @@ export const faults: readonly Fault[] = [
     ends: complete,
   },
   {
-    name: "an answer while the upload goes on",
+    name: "a response while the upload goes on",
     call: "stream",
     length: 600_000,
     script: async (wire) => {
@@ -318,7 +318,7 @@ export const faults: readonly Fault[] = [
     ends: { ...refused(413), message: "too large" },
   },
   {
-    name: "early hints before the answer",
+    name: "early hints before the response",
     call: "stream",
     script: (wire) => wire.end(`HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${streamHead()}${whole}`),
     ends: complete,

@@ -8,7 +8,7 @@ const read = (path: string) => readFileSync(root + path, "utf8");
 const rows = Object.entries<Assumption>(assumptions);
 const cited = new Set(rows.flatMap(([, { rules = [] }]) => rules));
 
-/** Rules of sections 2 and 3 that no gateway can break: bounds of the client, the proxy's contract, stated facts. */
+/** Rules of sections 2 and 3 that no gateway can break: bounds of the client, the proxy's contract, plain statements. */
 const ownRules = "2.17 2.18 2.30 2.31 2.32 2.33 3.13 3.18 3.22 3.23 3.24".split(" ");
 
 /** Reads the numbered rules of a page. */

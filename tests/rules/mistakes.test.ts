@@ -269,7 +269,7 @@ const mistakes: readonly Mistake[] = [
     "@sluice/core: options.signal: can't be used: give the `signal` of an AbortController (options.kind)",
   ],
   [
-    "stream: true of a whole answer",
+    "stream: true of a whole response",
     ({ call, client }) => call("completeChat", client, { ...chat, stream: true }),
     "stream: completeChat() does not stream: leave `stream` out, or use streamChat()",
   ],
@@ -521,7 +521,7 @@ const mistakes: readonly Mistake[] = [
     "@sluice/emulator: createEmulator.apiKey: is not an option of createEmulator; did you mean `apiKeys`?",
   ],
   [
-    "an answer for the function that gives one",
+    "a response for the function that gives one",
     ({ call }) => call("createEmulator", { chat: "Hello" }),
     "@sluice/emulator: createEmulator.chat: can't be used: give a function",
   ],

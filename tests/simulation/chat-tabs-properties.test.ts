@@ -28,7 +28,7 @@ type Step =
   | { do: "call"; which: number; tool: string }
   /** A whole turn that calls a tool. */
   | { do: "turn"; tab: number; tool: string }
-  | { do: "answer in all" | "approve in all" | "retry in all" | "finish tool" | "wait" };
+  | { do: "add output in all" | "approve in all" | "retry in all" | "finish tool" | "wait" };
 
 const tab = fc.nat({ max: 2 });
 const which = fc.nat({ max: 7 });
@@ -61,8 +61,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 5,
     arbitrary: fc.record({
       do: fc.constantFrom(
-        "answer in all",
-        "answer in all",
+        "add output in all",
+        "add output in all",
         "approve in all",
         "retry in all",
         "finish tool",
@@ -104,12 +104,12 @@ async function take(simulation: Simulation, tabs: Tab[], next: Step, nth: number
     if (tabs.length < 3) tabs.push(simulation.open(next.reads));
   } else if (next.do === "finish tool") finishTool.shift()?.();
   else if (next.do === "wait") await clock.advance(3100);
-  else if (next.do === "answer in all" || next.do === "approve in all" || next.do === "retry in all")
+  else if (next.do === "add output in all" || next.do === "approve in all" || next.do === "retry in all")
     for (const { chat, turns, run } of tabs)
       run(() => {
         if (next.do === "retry in all") return turns.push(chat.retry());
         for (const { type, toolCallId } of chat.getSnapshot().pendingActions)
-          if (type === "output" && next.do === "answer in all")
+          if (type === "output" && next.do === "add output in all")
             turns.push(chat.addToolOutput(toolCallId, "yes"));
           else if (type === "approval" && next.do === "approve in all") turns.push(chat.approve(toolCallId));
       });

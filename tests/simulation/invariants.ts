@@ -245,7 +245,7 @@ function isSettled({ locks }: Simulation, tab: Tab): string | undefined {
   if (tab.images.getSnapshot().status === "pending") return "images are pending for ever";
   const { status } = tab.chat.getSnapshot();
   if (!["ready", "error", "requires-action"].includes(status)) return `the chat is ${status} for ever`;
-  if (hasPassedCall(tab)) return "a tool call waits in the middle of a thread, where no verb reaches it";
+  if (hasPassedCall(tab)) return "a tool call waits in the middle of a thread, where no method reaches it";
   for (const { role, outcome, toolCalls = [] } of listReachable(tab).values()) {
     if (role === "assistant" && outcome === undefined) return "a response streams forever";
     const isRunning = toolCalls.some(({ state }) => state === "streaming" || state === "running");

@@ -42,7 +42,13 @@ export interface Plan {
 /** Actions by family, each with its weight. A simulation has some of the families, so that faults do not hide each other. */
 const families = {
   talk: { send: 12, wait: 2 },
-  tools: { "send for a tool": 10, approve: 2, deny: 1, "approve in all tabs": 4, "answer in all tabs": 5 },
+  tools: {
+    "send for a tool": 10,
+    approve: 2,
+    deny: 1,
+    "approve in all tabs": 4,
+    "add output in all tabs": 5,
+  },
   clicks: { "send twice": 4, "cancel queued": 2, stop: 5, "send and stop": 2, "open, send and stop": 3 },
   repeats: { retry: 4, "retry in all tabs": 2, regenerate: 2, edit: 2, "switch branch": 2 },
   tabs: { open: 4, reload: 4, crash: 4, freeze: 3, thaw: 4, hide: 2, show: 2 },

@@ -296,7 +296,7 @@ export const scenarios: readonly Scenario[] = [
         step(10, "reload", 4, 16),
         step(10, "send", 0, 22),
         step(40, "break an object's call", 3, 1),
-        step(678, "answer in all tabs", 3, 22),
+        step(678, "add output in all tabs", 3, 22),
       ],
     },
   },

@@ -271,7 +271,7 @@ function actInAll({ chat, call, run }: Tab, action: Action): void {
   if (action === "retry in all tabs") return call("retry", () => chat.retry());
   const { pendingActions } = run(() => chat.getSnapshot());
   for (const { type, toolCallId } of pendingActions)
-    if (type === "output" && action === "answer in all tabs")
+    if (type === "output" && action === "add output in all tabs")
       call(`result of ${toolCallId}`, () => chat.addToolOutput(toolCallId, "yes"));
     else if (type === "approval" && action === "approve in all tabs")
       call(`approval of ${toolCallId}`, () => chat.approve(toolCallId));

@@ -37,7 +37,7 @@ export type View = "stores" | "hooks" | "strict hooks";
 type ChatMethod = "send" | "stop" | "reset" | "retry" | "regenerate" | "edit";
 type TurnMethod = "switchBranch" | "cancelQueued" | "approve" | "deny" | "addToolOutput";
 
-/** The stores of an app, or the verbs of its hooks: the chat, the videos, images, and one asset. */
+/** The stores of an app, or the methods of its hooks: the chat, the videos, images, and one asset. */
 export interface Stores {
   readonly chat: Pick<ChatStore, "getSnapshot" | ChatMethod | TurnMethod>;
   readonly list: Omit<VideoTaskList, "subscribe">;
@@ -55,11 +55,11 @@ export interface Tab extends Stores {
   readonly assetIds: ReadonlySet<string>;
   /** Steps of the calls of the client, with their times. */
   readonly steps: readonly { readonly at: number; readonly event: CallEvent }[];
-  /** Calls of verbs that are not settled. */
+  /** Calls of methods that are not settled. */
   readonly pending: Map<object, string>;
   /** Set while the session of the user is over: no request can be made. */
   isSignedOut: boolean;
-  /** Calls a verb, and notes it until it is settled. */
+  /** Calls a method, and notes it until it is settled. */
   call(name: string, method: () => Promise<unknown>): void;
   /** Runs code of the app. */
   run<T>(act: () => T): T;
@@ -81,7 +81,7 @@ export interface TabParts {
   readonly view: View;
   /** Notes that a tool was run. */
   readonly onTool: (toolCallId: string) => void;
-  /** Notes an outcome of a verb that was called at the time `from`. */
+  /** Notes an outcome of a method that was called at the time `from`. */
   readonly onSettled: (name: string, settled: unknown, from: number) => void;
 }
 

@@ -96,27 +96,27 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
         await page.getByRole("button", { name: /^Model: / }).click();
         await page.getByRole("radiogroup").waitFor();
       },
-      "a finished answer": async () => {
+      "a finished response": async () => {
         await sendMessage("Show me what you can do");
         await waitForReply();
       },
-      "an answer that streams, with a queue": async () => {
+      "a response that streams, with a queue": async () => {
         await sendMessage("[[stall]] Compare SQL and NoSQL");
         await page.getByRole("article").last().locator("p").first().waitFor();
         await sendMessage("And then?");
         await page.getByRole("list", { name: "Queued messages" }).waitFor();
       },
-      "an answer that was stopped": async () => {
+      "a response that was stopped": async () => {
         await sendMessage("[[stall]] Compare SQL and NoSQL");
         await page.getByRole("article").last().locator("p").first().waitFor();
         await field("Message").press("Escape");
         await page.getByText("Stopped").waitFor();
       },
-      "an answer that failed": async () => {
+      "a response that failed": async () => {
         await sendMessage("[[error-frame]] Compare SQL and NoSQL");
         await alert();
       },
-      "an answer at its length limit": async () => {
+      "a response at its length limit": async () => {
         await sendMessage("[[length]] Compare SQL and NoSQL");
         await button("Continue").waitFor();
       },
@@ -138,7 +138,7 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
         await button("Edit").click();
         await field("Edit your message").waitFor();
       },
-      "two versions of an answer": async () => {
+      "two versions of a response": async () => {
         await sendMessage("Hello");
         await waitForReply();
         await button("Regenerate").click();

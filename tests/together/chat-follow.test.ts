@@ -61,7 +61,7 @@ function reading(stream: ReturnType<typeof resumeChat>) {
   const until = async (content: string) => {
     while (stream.snapshot.content !== content) {
       const { done: isOver } = await deltas.next();
-      if (isOver) throw new Error(`the answer ended as ${stream.snapshot.content}`);
+      if (isOver) throw new Error(`the response ended as ${stream.snapshot.content}`);
     }
   };
   return { stream, until };
@@ -168,7 +168,7 @@ describe("resumeChat", () => {
 
   test.each([
     ["that nobody gave", "0123456789", "user-1"],
-    ["of another user's answer", undefined, "user-2"],
+    ["of another user's response", undefined, "user-2"],
   ])("rejects an id %s with a clear error", async (_, id, user) => {
     const { id: known, stream } = await began("one ");
     const { client, events } = device(user);

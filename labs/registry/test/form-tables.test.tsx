@@ -10,7 +10,7 @@ import { createVideoForm, createVideoRequest } from "@/components/sluice/video-f
 
 const url = "https://cdn.example.com/reef";
 
-/** Writes a field as one line: its flags, its path if that is not its name, and its facts. */
+/** Writes a field as one line: its flags, its path if that is not its name, and its details. */
 function formatLine({
   name,
   kind,

@@ -34,7 +34,7 @@ const losses: Readonly<Record<string, Loss>> = {
     new Promise((_, reject) => {
       signal.addEventListener("abort", () => reject(signal.reason));
     }),
-  "an answer that breaks off": async (_, response) => {
+  "a response that breaks off": async (_, response) => {
     const bytes = new Uint8Array(await response.arrayBuffer());
     const half = new ReadableStream<Uint8Array>({
       start(controller) {

@@ -8,7 +8,7 @@ import { createImageResponse, createReefs, createRefusal, openBatch, readPrompt 
 
 type Network = (request: Request) => Promise<Response>;
 /** The moment of a crash: before or after the nth write of the process, or after its nth response. */
-type Crash = readonly ["before write" | "after write" | "after answer", number];
+type Crash = readonly ["before write" | "after write" | "after response", number];
 
 /**
  * A process over a storage that others had before it. After its crash it does nothing any more; no lock outlives it.
@@ -18,7 +18,7 @@ function createProcess(
   network: Network,
   { crash, keys = false, list = createReefs(4), concurrency = 2 }: Scenario = {},
 ) {
-  const counts = { "before write": 0, "after write": 0, "after answer": 0 };
+  const counts = { "before write": 0, "after write": 0, "after response": 0 };
   let isDead = false;
   let die: () => void = () => {};
   const died = new Promise<"died">((resolve) => {
@@ -37,9 +37,9 @@ function createProcess(
     await pass("after write");
   };
   const fetch = async (request: Request) => {
-    if (isDead) await pass("after answer");
+    if (isDead) await pass("after response");
     const response = await network(request);
-    await pass("after answer");
+    await pass("after response");
     return response;
   };
   const lock = async () => ({ write, release: async () => {} });
@@ -73,7 +73,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const moments = (["before write", "after write", "after answer"] as const).flatMap((moment) =>
+const moments = (["before write", "after write", "after response"] as const).flatMap((moment) =>
   [1, 2, 3, 4, 6, 8, 12].map((nth): Crash => [moment, nth]),
 );
 
@@ -112,7 +112,7 @@ test("a process that dies with 16 requests in flight leaves them unconfirmed, an
   const storage = memoryStorage();
   const more = { list: createReefs(20), concurrency: 16 };
   const respond = async (request: Request) => createImageResponse(await readPrompt(request));
-  const killed = createProcess(storage, respond, { ...more, crash: ["after answer", 1] });
+  const killed = createProcess(storage, respond, { ...more, crash: ["after response", 1] });
   expect(await killed.end()).toBe("died");
   expect(await createProcess(storage, respond, more).end()).toMatchObject({
     status: "done",
@@ -167,7 +167,7 @@ test("a request that a crashed process sent more than 23 hours ago is not sent a
   await createProcess(storage, network, {
     keys: true,
     list: createReefs(1),
-    crash: ["after answer", 1],
+    crash: ["after response", 1],
   }).end();
   vi.setSystemTime(1_800_000_000_000 + 23.5 * 3_600_000);
   const { end } = createProcess(storage, network, { keys: true, list: createReefs(1) });
@@ -181,7 +181,7 @@ test("an unreachable proxy pauses the batch, and nothing is lost", async () => {
   await createProcess(storage, network, {
     keys: true,
     list: createReefs(1),
-    crash: ["after answer", 1],
+    crash: ["after response", 1],
   }).end();
   let refusals = 3;
   const { end } = createProcess(
@@ -205,7 +205,7 @@ test("a video is still polled after a crash, and never created twice", async () 
           data: { status: "SUCCESS", result_url: "https://files.test/1.mp4" },
         });
   };
-  await createProcess(storage, gateway, { list: [video], crash: ["after answer", 2] }).end();
+  await createProcess(storage, gateway, { list: [video], crash: ["after response", 2] }).end();
   const { batch, end } = createProcess(storage, gateway, { list: [video] });
   expect(await end()).toMatchObject({ status: "done", done: 1 });
   expect([creates.length, batch.getItem("0")?.handle]).toMatchObject([1, { id: "t-1" }]);

@@ -3,7 +3,7 @@ import { type BackoffLimits, createBackoff } from "../src/base/backoff.js";
 import { catchError, stoppedClock } from "./support/gateway.js";
 
 const limits: BackoffLimits = { limit: 3, firstMs: 1000, longestMs: 30_000 };
-const failure = new Error("the proxy does not answer");
+const failure = new Error("the proxy does not respond");
 
 /** A backoff on a clock that stands still; `delays` has its waits. */
 function createTestBackoff(changes: Partial<BackoffLimits> = {}, random = () => 1) {
@@ -19,7 +19,7 @@ describe("a backoff", () => {
   test("The waits double until the limit, which throws the last cause", async () => {
     const { delays, wait } = createTestBackoff();
     for (let nth = 0; nth < 3; nth += 1) await wait();
-    const last = new Error("the last answer");
+    const last = new Error("the last response");
     expect(await catchError(wait(last))).toBe(last);
     expect(await catchError(wait(failure))).toBe(failure);
     expect(delays).toEqual([1000, 2000, 4000]);

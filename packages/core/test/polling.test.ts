@@ -321,7 +321,7 @@ describe("continues after every failure that may pass", () => {
   test.each([
     ["an envelope that is no success", envelope, { name: "APIError", code: "db_error" }],
     ["a page to sign in", page(200), { name: "APIError", status: 200 }],
-    ["an answer that is no task", nonsense, { name: "ResponseError", path: "data.status" }],
+    ["a response that is no task", nonsense, { name: "ResponseError", path: "data.status" }],
   ])("polls a few more times after %s, then throws it", async (_, step, error) => {
     const passing = watchSteps([step, step, step, success]);
     await passing.minutes(2);

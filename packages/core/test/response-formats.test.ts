@@ -108,11 +108,11 @@ describe.each(Object.entries(callers))("%s", (_, complete) => {
       }),
     ],
     [
-      "an answer with a field of a wrong type",
+      "a response with a field of a wrong type",
       JSON.stringify({ ...completion, usage: 7 }).replace("Hello", "the secret"),
     ],
     [
-      "an answer with an error beside it",
+      "a response with an error beside it",
       JSON.stringify({ ...completion, error: { reason: 5 } }).replace("Hello", "the secret"),
     ],
   ])("puts no text of a response into the message of an error: %s", async (_, text) => {

@@ -29,7 +29,7 @@ function streamFrames(frames: readonly string[]) {
 
 const whole = [...parts.map((content) => frame({ content })), frame({}, "stop", { usage }), DONE];
 
-/** The same answer in many reads and in one. */
+/** The same response in many reads and in one. */
 const gateways: [string, () => ReturnType<typeof streamFrames>][] = [
   ["one frame a read", () => streamFrames(whole)],
   ["one read", () => streamFrames([whole.join("")])],

@@ -73,7 +73,10 @@ describe("the last frame", () => {
   const frame = "https://cdn.test/last.png";
   test.each([
     ["beside the URL of the video", { content: { video_url: video, last_frame_url: frame } }],
-    ["in the answer of the model's own", { data: { content: { video_url: video, last_frame_url: frame } } }],
+    [
+      "in the response of the model's own",
+      { data: { content: { video_url: video, last_frame_url: frame } } },
+    ],
     ["in the envelope", { result_url: video, last_frame_url: frame }],
   ])("is found %s", (_, fields) => {
     const task = parseVideoTask(enveloped({ status: "SUCCESS", ...fields }));

@@ -259,12 +259,12 @@ describe("a secret is never on the disk", () => {
   });
 
   test.each([
-    ["the answer", `{"text":"${CANARY}"}`],
-    ["an answer with escapes", `{"text":"${CANARY.replace("c", "\\u0063")}"}`],
-    ["an answer with line breaks", `{\n  "text": "${CANARY}"\n}`],
-    ["an answer with a data URI", `{"data":[{"b64":"data:image/png;base64,sk-${CANARY}"}]}`],
+    ["the response", `{"text":"${CANARY}"}`],
+    ["a response with escapes", `{"text":"${CANARY.replace("c", "\\u0063")}"}`],
+    ["a response with line breaks", `{\n  "text": "${CANARY}"\n}`],
+    ["a response with a data URI", `{"data":[{"b64":"data:image/png;base64,sk-${CANARY}"}]}`],
     ["an error page", `<html>Bearer ${CANARY}</html>`],
-    ["a cut answer", `{"text":"${CANARY}`],
+    ["a cut response", `{"text":"${CANARY}`],
   ])("a secret in %s is not written", async (_, body) => {
     const text = await recordExchange(createResponse(body));
     expect(text).not.toContain(CANARY);

@@ -3,10 +3,10 @@ import { createTestClient } from "./gateway.js";
 type ClientOptions = Parameters<typeof createTestClient>[1];
 
 /**
- * Fault that a POST meets: `request` loses it, `answer` loses its response, a promise loses the response when it resolves, and
- * a number is the status by which the proxy refuses it.
+ * Fault that a POST meets: `request` loses the request, and `response` loses its response. A promise loses the response
+ * when it resolves. A number is the status with which the proxy refuses the request.
  */
-type Fault = "answer" | "request" | number | Promise<void>;
+type Fault = "response" | "request" | number | Promise<void>;
 
 /** Memory of a proxy: the response to each key. */
 type Memory = Map<string, { readonly body: string; readonly response: Promise<Response> }>;
@@ -34,7 +34,7 @@ export function openOnce(
     /** Requests for `/health`. */
     healthRequests,
     /** Loses the next POST on its way, or its response on the way back, now or when the returned function is called. */
-    lose(what: "answer" | "request" | "never" = "answer"): () => void {
+    lose(what: "response" | "request" | "never" = "response"): () => void {
       let end: () => void = () => {};
       const later = new Promise<void>((resolve) => {
         end = resolve;
