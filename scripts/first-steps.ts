@@ -55,8 +55,15 @@ for (const app of apps.filter(({ title }) => wanted.length === 0 || wanted.inclu
     names.every((name) => name in seconds)
       ? `${Math.round(names.reduce((all, name) => all + (seconds[name] ?? 0), 0))}`
       : "–";
-  const each = (names: readonly string[]) => names.map((name) => sum(name));
-  print([app.title, ...each(early), sum(...early), ...each(late), sum(...early, ...late), stop ? "1" : "0"]);
+  const sumEach = (names: readonly string[]) => names.map((name) => sum(name));
+  print([
+    app.title,
+    ...sumEach(early),
+    sum(...early),
+    ...sumEach(late),
+    sum(...early, ...late),
+    stop ? "1" : "0",
+  ]);
   if (stop !== undefined) stops.push(`\n${app.title}: ${stop}`);
 }
 await (await getSharedBrowser()).close();

@@ -173,14 +173,16 @@ function planRounds(
 ): (readonly TestCase[] | undefined)[] {
   const [, names = []] = Object.entries(suite?.near ?? {}).find(([part]) => file.includes(part)) ?? [];
   const isNear = (test: TestCase) => names.some((name) => test.module.moduleId.includes(name));
-  const inOrder = (tried: readonly TestCase[]) => {
+  const splitByDuration = (tried: readonly TestCase[]) => {
     const quick = tried.filter((test) => (test.diagnostic()?.duration ?? 0) < QUICK_MS);
     const slow = tried.filter((test) => !quick.includes(test));
     return [quick.filter(isNear), quick.filter((test) => !isNear(test)), slow];
   };
   // code in another process, such as a worker, prints no number
   const unseen = tests.inFiles(names).filter((test) => !covering.includes(test));
-  const rounds = [...inOrder(covering), ...inOrder(unseen)].filter(({ length }) => length > 0);
+  const rounds = [...splitByDuration(covering), ...splitByDuration(unseen)].filter(
+    ({ length }) => length > 0,
+  );
   return isOfModule || !values.quick ? [...rounds, undefined] : rounds;
 }
 

@@ -103,11 +103,11 @@ function createRequest(url: string | URL, signal: AbortSignal): Request {
 async function fetchResponse(client: Client, { signal, abort, firstChunkMs }: Call, request: Request) {
   signal.throwIfAborted();
   const received = new AbortController();
-  const late = () =>
+  const abortLate = () =>
     abort(new TimeoutError(`no response after ${firstChunkMs} ms (timeout.firstChunkMs)`, "first-chunk"));
   // one more task: when a frozen page resumes, its timer and the response are due together, and the response must win
   callAfter(client.clock, firstChunkMs, received.signal, () =>
-    callAfter(client.clock, 0, received.signal, late),
+    callAfter(client.clock, 0, received.signal, abortLate),
   );
   try {
     return await rejectOnAbort(client.fetch(request), signal);

@@ -170,7 +170,7 @@ function isList(value: unknown): value is Iterable<unknown> {
 
 function countMessage({ role, model, usage, outcome, error }: PricedMessage, tally: Tally): void {
   if (role !== "assistant" || (!usage && isFree(error))) return;
-  if (!usage && outcome === undefined) tally.miss("not-ended", model);
+  if (!usage && outcome === undefined) tally.addMissing("not-ended", model);
   else tally.add(model, (rates) => calculateChatCost(rates, usage));
 }
 
@@ -181,8 +181,8 @@ function isFree(error: unknown): boolean {
 
 function countItem({ model, state, result, error }: PricedItem, tally: Tally): void {
   if (result) count(result, tally, undefined);
-  else if (state === "running") tally.miss("not-ended", model);
-  else if (state !== "waiting" && !isFree(error)) tally.miss("no-usage", model);
+  else if (state === "running") tally.addMissing("not-ended", model);
+  else if (state !== "waiting" && !isFree(error)) tally.addMissing("no-usage", model);
 }
 
 function countTurn({ model, usage }: ChatResult, tally: Tally): void {
@@ -203,7 +203,7 @@ function countImages({ model, usage, images }: ImageResult, tally: Tally, reques
 
 function countVideo(task: VideoTask, tally: Tally, request: Fields | undefined): void {
   const model = task.model ?? (request?.["model"] as string | undefined);
-  if (task.state !== "succeeded") return tally.miss("not-ended", model);
+  if (task.state !== "succeeded") return tally.addMissing("not-ended", model);
   const unknown = { seconds: undefined, resolution: undefined, hasAudio: undefined, inputSeconds: undefined };
   const requested = request ? readRequestMetadata(request) : { ...unknown, tokens: undefined };
   tally.add(model, (rates) =>
@@ -255,7 +255,7 @@ function countCall(call: EndedCall, isUncertain: boolean, tally: Tally): void {
   const { kind, path, model } = call;
   const cost = callCosts[kind];
   if (!cost || !isCreatePath(path)) return;
-  if (isUncertain) tally.miss("no-usage", model);
+  if (isUncertain) tally.addMissing("no-usage", model);
   else tally.add(model, (rates) => cost(rates, call));
 }
 

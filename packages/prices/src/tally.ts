@@ -44,7 +44,7 @@ export interface Tally {
   /** Adds the cost of one item of a model. `count` gets the prices of the model. */
   add(model: string | undefined, count: (rates: Rates) => Known): void;
   /** Adds items with an unknown cost. */
-  miss(reason: MissingReason, model: string | undefined, count?: number): void;
+  addMissing(reason: MissingReason, model: string | undefined, count?: number): void;
   /** Adds a cost. */
   addCost(cost: Cost): void;
   cost(): Cost;
@@ -54,16 +54,16 @@ export interface Tally {
 export function createTally(table: RateTable): Tally {
   let sum = 0n;
   const missing = new Map<string, MissingCost>();
-  return { table, add, miss, addCost, cost };
+  return { table, add, addMissing: addMissing, addCost, cost };
 
   function add(model: string | undefined, count: (rates: Rates) => Known): void {
     const rates = table.models.get(model ?? "");
     const known = rates ? count(rates) : "unknown-model";
     if (typeof known === "bigint") sum += known;
-    else miss(known, model);
+    else addMissing(known, model);
   }
 
-  function miss(reason: MissingReason, model: string | undefined, count = 1): void {
+  function addMissing(reason: MissingReason, model: string | undefined, count = 1): void {
     const key = `${reason}\n${model ?? ""}`;
     const before = missing.get(key)?.count ?? 0;
     missing.set(key, { reason, ...(model !== undefined && { model }), count: before + count });
@@ -75,7 +75,7 @@ export function createTally(table: RateTable): Tally {
     const exact = readAmount(amount);
     if (exact === undefined) throw new TypeError("calculateCost: an amount is not a number from 0 up");
     sum += exact;
-    for (const { reason, model, count } of missing) miss(reason, model, count);
+    for (const { reason, model, count } of missing) addMissing(reason, model, count);
   }
 
   function cost(): Cost {

@@ -14,9 +14,9 @@ export interface PassView<State> {
   /** The first version, which a server has rendered. */
   readonly first: Version<State>;
   /** Returns the current version. */
-  newest(): Version<State>;
+  readNewest(): Version<State>;
   /** Returns the version of the last urgent change: the last change of the headline. */
-  urgent(): Version<State>;
+  readUrgent(): Version<State>;
   /** Returns the version for a component that mounts: the same one during the whole pass. */
   getMountVersion(): Version<State>;
   /** Records that a component shows a version. */
@@ -58,17 +58,17 @@ function createPassView<State>(
   /** The version of the current pass; undefined between two passes. */
   let pass: { readonly version: Version<State>; readonly at: number } | undefined;
   const behind = new Set<object>();
-  return { first, newest, urgent, getMountVersion, commit, wait };
+  return { first, readNewest: readNewest, readUrgent: readUrgent, getMountVersion, commit, wait };
 
-  function newest(): Version<State> {
+  function readNewest(): Version<State> {
     const state = getSnapshot();
     if (state !== last.state) last = { state, nth: last.nth + 1 };
     if (headline(state) !== headline(lastUrgent.state)) lastUrgent = last;
     return last;
   }
 
-  function urgent(): Version<State> {
-    newest();
+  function readUrgent(): Version<State> {
+    readNewest();
     return lastUrgent;
   }
 
@@ -76,7 +76,7 @@ function createPassView<State>(
     const now = performance.now();
     // mounted components that wait for a newer version do not render again in this pass
     if (!pass || now - pass.at > MAX_PASS_MS)
-      pass = { version: behind.size === 0 ? newest() : lastCommitted, at: now };
+      pass = { version: behind.size === 0 ? readNewest() : lastCommitted, at: now };
     return pass.version;
   }
 

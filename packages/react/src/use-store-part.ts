@@ -26,23 +26,23 @@ export function useStorePart<State, Part>(
   select: (state: State) => Part,
 ): Part {
   const view = viewNow();
-  const selectUrgent = () => select(viewNow().urgent().state);
+  const selectUrgent = () => select(viewNow().readUrgent().state);
   const seen = useSyncExternalStore<Part | typeof HYDRATING>(subscribe, selectUrgent, () =>
-    view.newest() === view.first ? selectUrgent() : HYDRATING,
+    view.readNewest() === view.first ? selectUrgent() : HYDRATING,
   );
   const [last, setLast] = useState(() => ({ view, version: view.getMountVersion() }));
   const own = last.view === view ? last.version : view.getMountVersion();
-  const version = seen === HYDRATING ? view.first : pickNewer(own, view.urgent());
+  const version = seen === HYDRATING ? view.first : pickNewer(own, view.readUrgent());
   const shown = select(version.state);
   useEffect(() => {
     const catchUp = () => {
       const current = viewNow();
-      const newest = current.newest();
+      const newest = current.readNewest();
       const part = select(newest.state);
       const isBehind = part !== shown;
       current.wait(setLast, isBehind);
       // React's subscription renders an urgent change
-      const isUrgent = newest === current.urgent() && part !== seen;
+      const isUrgent = newest === current.readUrgent() && part !== seen;
       if (!isBehind || isUrgent || queued.get(setLast) === newest) return;
       queued.set(setLast, newest);
       setLast({ view: current, version: newest });

@@ -101,10 +101,10 @@ async function findProblem<Env>(
     if (!settings.fetch && TEMPLATE.test(baseURL))
       throw refuseSetup(`baseURL: is still the template's ${baseURL}; give the address of your gateway`);
   };
-  const keys = async (env: Env) => settings.readKeys(env);
+  const readKeys = async (env: Env) => settings.readKeys(env);
   const names = new Set<string>();
   const watched = watchMissing(env, names);
-  const all = [checkHost, keys, settings.readSecrets, settings.readModels, ...checks].map(async (check) =>
+  const all = [checkHost, readKeys, settings.readSecrets, settings.readModels, ...checks].map(async (check) =>
     check(watched),
   );
   const problems = (await Promise.allSettled(all)).filter((result) => result.status === "rejected");

@@ -14,8 +14,8 @@ export function notify<Env>(
 ): void {
   for (const plugin of plugins) {
     // it may be async: on some hosts an unhandled rejection ends the process
-    const notified = async () => plugin.onEvent?.(event, env, context);
-    notified().catch((error) => {
+    const callPlugin = async () => plugin.onEvent?.(event, env, context);
+    callPlugin().catch((error) => {
       const logged = log("onEvent failed", error, { request, env });
       context?.waitUntil(logged);
     });

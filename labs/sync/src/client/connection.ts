@@ -26,7 +26,7 @@ export function createConnection(client: Client, copy: Copy) {
     ): Promise<T> =>
       withDeadline(signal, REQUEST_MS, async (limited) => {
         const response = await send(`/v1/sync/${path}`, limited, JSON.stringify(body));
-        const json = parseJSON(await orAborted(response.text(), limited));
+        const json = parseJSON(await rejectOnAbort(response.text(), limited));
         await checkAccount(response);
         if (!response.ok) throw toError(response, json);
         const parsed = isObject(json) && response.headers.has(ACCOUNT) ? parse(json) : undefined;
@@ -43,7 +43,7 @@ export function createConnection(client: Client, copy: Copy) {
         const query = since === undefined ? "" : `?since=${encodeURIComponent(since)}`;
         const response = await send(`/v1/sync/events${query}`, limited);
         await checkAccount(response);
-        if (!response.ok) throw toError(response, parseJSON(await orAborted(response.text(), limited)));
+        if (!response.ok) throw toError(response, parseJSON(await rejectOnAbort(response.text(), limited)));
         const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
         if (!isStream || !response.body || !response.headers.has(ACCOUNT)) throw createShapeError(response);
         const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
@@ -63,7 +63,7 @@ export function createConnection(client: Client, copy: Copy) {
         });
         try {
           for (;;) {
-            const { done, value } = await orAborted(reader.read(), limited);
+            const { done, value } = await rejectOnAbort(reader.read(), limited);
             if (done) return;
             extend();
             parser.push(value);
@@ -89,7 +89,7 @@ export function createConnection(client: Client, copy: Copy) {
       redirect: "manual",
       ...(credentials && { credentials }),
     });
-    const response = await orAborted(client.fetch(request), signal);
+    const response = await rejectOnAbort(client.fetch(request), signal);
     const features = response.headers.get("x-sluice-features") ?? "";
     if (features.split(/[\s,]+/).includes("sync")) return response;
     response.body?.cancel().catch(() => {});
@@ -146,7 +146,7 @@ export function createConnection(client: Client, copy: Copy) {
 const ACCOUNT = "x-sluice-account";
 
 /** Rejects as soon as `signal` aborts, because a replaced `fetch` may ignore it. */
-function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const abort = () => reject(signal.reason);
     if (signal.aborted) abort();

@@ -2,10 +2,10 @@ import type { Advice } from "./unknown-options.js";
 
 /* Loaded in development. Names from other libraries, with their replacements here. */
 
-const give = (names: Advice): Advice =>
+const formatAdvice = (names: Advice): Advice =>
   Object.fromEntries(Object.entries(names).map(([name, other]) => [name, `give \`${other}\``]));
 
-const send = give({
+const send = formatAdvice({
   maxRetries: "retry: { limit }",
   abortSignal: "signal",
 });
@@ -24,13 +24,13 @@ const params =
 const address = "the address is `baseURL` of createClient()";
 
 const functions: Readonly<Record<string, Advice>> = {
-  createClient: { ...send, ...give({ defaultHeaders: "headers", url: "baseURL" }) },
+  createClient: { ...send, ...formatAdvice({ defaultHeaders: "headers", url: "baseURL" }) },
   "createChatStore or useChatStream": {
-    ...give(Object.fromEntries(params.map((name) => [name, `params: { ${name} }`]))),
-    ...give(
+    ...formatAdvice(Object.fromEntries(params.map((name) => [name, `params: { ${name} }`]))),
+    ...formatAdvice(
       Object.fromEntries(Object.entries(renamed).map(([other, name]) => [other, `params: { ${name} }`])),
     ),
-    ...give({
+    ...formatAdvice({
       system: "instructions",
       messages: "initialMessages",
       stopWhen: "maxSteps",
@@ -42,10 +42,10 @@ const functions: Readonly<Record<string, Advice>> = {
     onToolCall: "give `execute` to defineTool()",
   },
   "createImageStore or useImages": { prompt: "give it to generate({ prompt })" },
-  "createVideoTaskStore or useVideoTask": give({ id: "taskId" }),
+  "createVideoTaskStore or useVideoTask": formatAdvice({ id: "taskId" }),
   "a request": send,
-  "a message": give({ attachments: "images", files: "images" }),
-  defineTool: give({
+  "a message": formatAdvice({ attachments: "images", files: "images" }),
+  defineTool: formatAdvice({
     parameters: "inputSchema",
     input_schema: "inputSchema",
     run: "execute",
@@ -68,7 +68,7 @@ const afterRequest = Object.fromEntries(
 
 const fields: Readonly<Record<string, Advice>> = {
   chat: {
-    ...give(renamed),
+    ...formatAdvice(renamed),
     system: asSystem,
     instructions: asSystem,
     onFinish: "await `result()` of the stream",
@@ -79,7 +79,7 @@ const fields: Readonly<Record<string, Advice>> = {
     aspectRatio: "choose a `size`",
     aspect_ratio: "choose a `size`",
   },
-  video: give({ aspectRatio: "ratio" }),
+  video: formatAdvice({ aspectRatio: "ratio" }),
 };
 
 /** Returns advice for an unknown field of a request, by its path and the warning's rule. */

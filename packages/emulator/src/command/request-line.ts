@@ -49,11 +49,11 @@ export function describeExchange({
 export function format({ at, ms, method, path, model, status, end }: RequestLine): string {
   const time = new Date(at).toTimeString().slice(0, 8);
   const columns = [
-    style("dim", time),
+    applyStyle("dim", time),
     toPrintable(method, MAX_NAME_CHARACTERS).padEnd(4),
     toPrintable(path, MAX_NAME_CHARACTERS).padEnd(30),
     toPrintable(model || "-", MAX_NAME_CHARACTERS).padEnd(16),
-    style(pickColor(status), String(status ?? "---")),
+    applyStyle(pickColor(status), String(status ?? "---")),
     formatDuration(ms).padStart(7),
     toPrintable(end, MAX_END_CHARACTERS),
   ];
@@ -87,7 +87,7 @@ function pickColor(status: number | undefined): "green" | "yellow" | "red" {
   return status >= 400 ? "yellow" : "green";
 }
 
-function style(color: "dim" | "green" | "yellow" | "red", text: string): string {
+function applyStyle(color: "dim" | "green" | "yellow" | "red", text: string): string {
   return styleText(color, text, { stream: process.stdout });
 }
 

@@ -132,13 +132,13 @@ const RESPONSE_CHARACTERS = 262_144;
 async function fetchJSON(url: string, headers: Readonly<Record<string, string>>, fetch: Fetch) {
   const call = openCall(new AbortController().signal, RESPONSE_MS);
   const request = new Request(url, { headers, redirect: "manual", signal: call.signal });
-  const emptyIfLarge = (error: Refusal) => {
+  const ignoreIfLarge = (error: Refusal) => {
     if (error.reason !== "upstream_type") throw error;
     return "";
   };
   try {
     const response = await call.wait(() => fetch(request), "upstream_unreachable");
-    const text = await readText({ response, call }, RESPONSE_CHARACTERS).catch(emptyIfLarge);
+    const text = await readText({ response, call }, RESPONSE_CHARACTERS).catch(ignoreIfLarge);
     return { status: response.status, json: tryParse(text) };
   } catch (error) {
     throw call.stopped ? new Error("it took too long") : (error as Refusal).cause;
@@ -182,11 +182,11 @@ export function openKeySet(url: string, fetch: Fetch): JWTVerifyGetKey {
     } catch (error) {
       // keys that were fetched for this token are the newest
       if (!(error instanceof errors.JWKSNoMatchingKey) || keys.readAt >= askedAt) throw error;
-      return await (await searched()).find(header, token);
+      return await (await searchKeys()).find(header, token);
     }
   };
 
-  function searched(): Promise<Keys> {
+  function searchKeys(): Promise<Keys> {
     const now = Date.now();
     if (!search || now >= search.startedAt + COOLDOWN_MS) {
       const keys = load();

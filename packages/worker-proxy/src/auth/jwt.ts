@@ -98,10 +98,11 @@ const secretKinds = ["HS256", "HS384", "HS512"];
  * ```
  */
 export function jwt<Env = unknown>(options: JWTOptions<Env>): Authenticate<Env> {
-  const expected = checkedExpected(options);
+  const expected = checkOptions(options);
   const { userId = ({ sub }) => sub } = options;
   ensure(typeof userId === "function", "userId: give a function, (claims) => claims.sub");
-  const readKey = options.jwks === undefined ? secretKeys(options, expected) : publicKeys(options);
+  const readKey =
+    options.jwks === undefined ? createSecretKeyReader(options, expected) : createPublicKeyReader(options);
   return Object.assign(authenticate, { checks: [readKey] });
 
   async function authenticate(request: Request, env: Env) {
@@ -117,7 +118,7 @@ export function jwt<Env = unknown>(options: JWTOptions<Env>): Authenticate<Env> 
   }
 }
 
-function checkedExpected(options: JWTOptions<never>): Expected {
+function checkOptions(options: JWTOptions<never>): Expected {
   const { jwks, secret, issuer, audience, authorizedParties: parties, algorithms } = options;
   if ((jwks === undefined) === (secret === undefined))
     throw new TypeError("jwks, secret: give one of them, and not both");
@@ -144,11 +145,14 @@ function checkedExpected(options: JWTOptions<never>): Expected {
   };
 }
 
-type KeyOf<Env> = (env: Env) => JWTVerifyGetKey | Promise<JWTVerifyGetKey>;
+type KeyReader<Env> = (env: Env) => JWTVerifyGetKey | Promise<JWTVerifyGetKey>;
 
-function publicKeys<Env>({ jwks, fetch: ask = (request) => fetch(request) }: KeysOptions<Env>): KeyOf<Env> {
+function createPublicKeyReader<Env>({
+  jwks,
+  fetch: fetchKeys = (request) => fetch(request),
+}: KeysOptions<Env>): KeyReader<Env> {
   if (typeof jwks !== "function") {
-    const find = openKeySet(checkKeysURL(jwks), ask);
+    const find = openKeySet(checkKeysURL(jwks), fetchKeys);
     return () => find;
   }
   let keys: { readonly url: string; readonly find: JWTVerifyGetKey } | undefined;
@@ -156,12 +160,15 @@ function publicKeys<Env>({ jwks, fetch: ask = (request) => fetch(request) }: Key
     const url = await readOption("jwks", jwks, env, checkKeysURL).catch(({ details, cause }: Refusal) => {
       throw refuseUnknown(details.problem, cause);
     });
-    if (keys?.url !== url) keys = { url, find: openKeySet(url, ask) };
+    if (keys?.url !== url) keys = { url, find: openKeySet(url, fetchKeys) };
     return keys.find;
   };
 }
 
-function secretKeys<Env>({ secret }: SecretOptions<Env>, { algorithms }: Expected): KeyOf<Env> {
+function createSecretKeyReader<Env>(
+  { secret }: SecretOptions<Env>,
+  { algorithms }: Expected,
+): KeyReader<Env> {
   ensure(typeof secret === "function", "secret: give a function, (env) => env.JWT_SECRET");
   const bits = algorithms.map((algorithm) => Number(algorithm.slice(2)));
   return async (env) => {

@@ -64,11 +64,11 @@ export async function sendRequest(
       redirect: "manual",
       signal: call.signal,
     };
-    const connected = () =>
+    const connect = () =>
       send(baseURL + path, init).catch((error: unknown) => {
         throw createFailure(isUnconnected(error) ? "upstream_unreachable" : "upstream_cut", undefined, error);
       });
-    return await call.wait(connected, "upstream_unreachable", { ms: headersMs, late: "upstream_timeout" });
+    return await call.wait(connect, "upstream_unreachable", { ms: headersMs, late: "upstream_timeout" });
   }
 }
 

@@ -16,23 +16,23 @@ export function openKeyWatch(keys: readonly string[]) {
   const sought = keys.filter((key) => key.length >= SHORTEST_KEY);
   /** The beginning of a key at the end of the last string, by path. */
   const begun = new Map<string, string>();
-  return (value: unknown, path = "") => sought.length > 0 && finds(value, path);
+  return (value: unknown, path = "") => sought.length > 0 && containsKey(value, path);
 
-  function finds(value: unknown, path: string, depth = 0): boolean {
+  function containsKey(value: unknown, path: string, depth = 0): boolean {
     if (typeof value === "string") return findInText(value, path);
     if (typeof value !== "object" || value === null) return false;
     if (depth === DEEPEST) return true;
     if (Array.isArray(value))
-      return value.some((entry, at) => finds(entry, `${path}/${entry?.index ?? at}`, depth + 1));
+      return value.some((entry, at) => containsKey(entry, `${path}/${entry?.index ?? at}`, depth + 1));
     for (const [name, entry] of Object.entries(value))
-      if (holds(name) || finds(entry, `${path}/${name}`, depth + 1)) return true;
+      if (hasWholeKey(name) || containsKey(entry, `${path}/${name}`, depth + 1)) return true;
     return false;
   }
 
   function findInText(text: string, path: string): boolean {
     const before = begun.size > 0 ? (begun.get(path) ?? "") : "";
     const whole = before + text;
-    if (holds(whole)) return true;
+    if (hasWholeKey(whole)) return true;
     const beginning = findBeginning(whole);
     if (beginning === before) return false;
     begun.delete(path);
@@ -40,7 +40,7 @@ export function openKeyWatch(keys: readonly string[]) {
     return false;
   }
 
-  function holds(text: string): boolean {
+  function hasWholeKey(text: string): boolean {
     return sought.some((key) => text.includes(key));
   }
 

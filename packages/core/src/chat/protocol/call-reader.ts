@@ -1,6 +1,6 @@
 import { parseJSON } from "../../transport/error-response.js";
 import type { ChatDelta } from "./delta.js";
-import { entry, record, text } from "./response-reader.js";
+import { readEntry, readRecord, readText } from "./response-reader.js";
 
 /** Reads the tool calls of one response. The fragments of a call may arrive in many deltas. */
 export interface CallReader {
@@ -67,13 +67,13 @@ export function createCallReader(emit: (delta: ChatDelta) => void): CallReader {
       return problem ?? (named.some((call) => call.isDoubtful && isBlank(call.text)) ? UNCLEAR : undefined);
     },
     read(value, chunk, isWhole) {
-      const given = entry(value);
+      const given = readEntry(value);
       if (!given) return false;
-      const fn = record(given.function) ?? {};
+      const fn = readRecord(given.function) ?? {};
       const part: Fragment = {
         index: readTextOrNumber(given.index),
         wireId: readTextOrNumber(given.id),
-        name: text(fn.name).trim(),
+        name: readText(fn.name).trim(),
         text: readArguments(fn.arguments),
         chunk,
       };
@@ -171,7 +171,7 @@ export function createCallReader(emit: (delta: ChatDelta) => void): CallReader {
 
   /** Reads a text or a number. Some services send ids and indexes as numbers. */
   function readTextOrNumber(value: unknown): string {
-    return typeof value === "number" ? `${value}` : text(value).trim();
+    return typeof value === "number" ? `${value}` : readText(value).trim();
   }
 }
 

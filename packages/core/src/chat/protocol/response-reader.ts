@@ -103,12 +103,12 @@ export function createResponseReader(
       raw = chunk;
       isOdd = false;
       // the first id counts: some services give the last chunk another one
-      head.id ||= text(chunk.id);
-      head.model ||= text(chunk.model);
+      head.id ||= readText(chunk.id);
+      head.model ||= readText(chunk.model);
       if (head.created === 0 && typeof chunk.created === "number") head.created = chunk.created;
       let hasContent = false;
-      for (const value of list(chunk.choices)) {
-        const choice = entry(value);
+      for (const value of readList(chunk.choices)) {
+        const choice = readEntry(value);
         if (choice && readChoice(choice)) hasContent = true;
       }
       const counts = readUsage(chunk.usage);
@@ -171,11 +171,11 @@ export function createResponseReader(
     firstIndex ??= index;
     if (index !== firstIndex) return readOther(choice, index);
     chunks += 1;
-    const reason = text(choice.finish_reason);
+    const reason = readText(choice.finish_reason);
     if (reason) finishReason = reason;
     // some services repeat the whole message beside or after the deltas: read it only if no delta came
-    const part = record(choice.delta);
-    const delta = part ?? (started ? undefined : record(choice.message));
+    const part = readRecord(choice.delta);
+    const delta = part ?? (started ? undefined : readRecord(choice.message));
     carried = false;
     if (delta) readDelta(delta, !part);
     hasBegun ||= reason !== "" || delta !== undefined;
@@ -197,16 +197,16 @@ export function createResponseReader(
   /** Reads the content of a delta, or of a whole message: thinking, text, a refusal and calls. */
   function readDelta(delta: WireObject, isMessage: boolean): void {
     const { content, tool_calls: parts, function_call: call } = delta;
-    push("reasoning-delta", text(delta.reasoning_content) || text(delta.reasoning));
+    push("reasoning-delta", readText(delta.reasoning_content) || readText(delta.reasoning));
     if (typeof content === "string") push("text-delta", content);
-    else for (const part of list(content)) readPart(entry(part));
-    const refused = text(delta.refusal);
+    else for (const part of readList(content)) readPart(readEntry(part));
+    const refused = readText(delta.refusal);
     if (refused) {
       refusal = (refusal ?? "") + refused;
       carried = true;
     }
     // the older form of a call: at most one per response, without an id
-    const entries = parts == null ? (call ? [{ function: call }] : none) : list(parts);
+    const entries = parts == null ? (call ? [{ function: call }] : none) : readList(parts);
     for (const one of entries) {
       calls ??= createCalls(emit);
       if (calls.read(one, chunks, isMessage)) carried = true;
@@ -215,9 +215,10 @@ export function createResponseReader(
 
   function readPart(part: WireObject | undefined): void {
     const thinking = part?.thinking;
-    if (part?.type !== "thinking" || !thinking) push("text-delta", text(part?.text));
+    if (part?.type !== "thinking" || !thinking) push("text-delta", readText(part?.text));
     else if (typeof thinking === "string") push("reasoning-delta", thinking);
-    else for (const thought of list(thinking)) push("reasoning-delta", text(entry(thought)?.text));
+    else
+      for (const thought of readList(thinking)) push("reasoning-delta", readText(readEntry(thought)?.text));
   }
 
   function push(type: "text-delta" | "reasoning-delta", text: string): void {
@@ -230,7 +231,7 @@ export function createResponseReader(
 
 /** Reads the usage of a chunk; undefined if a count is not a number. */
 function readUsage(value: unknown): ChatUsage | undefined {
-  const counts = record(value);
+  const counts = readRecord(value);
   if (!counts) return undefined;
   const isInvalid = tokenCounts.some((name) => counts[name] != null && typeof counts[name] !== "number");
   isOdd ||= isInvalid;
@@ -286,22 +287,22 @@ function noteEnd(finishReason: string | null, lacksCalls: boolean, warn: Warn | 
 let isOdd = false;
 
 /** Reads a text; empty if absent. */
-export function text(value: unknown): string {
+export function readText(value: unknown): string {
   return typeof value === "string" ? value : readAbsent(value, "");
 }
 
-function list(value: unknown): readonly unknown[] {
+function readList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : readAbsent(value, none);
 }
 
 /** Reads an object. */
-export function record(value: unknown): WireObject | undefined {
+export function readRecord(value: unknown): WireObject | undefined {
   return isRecord(value) ? value : readAbsent(value, undefined);
 }
 
 /** Reads an entry of a list. Null is unexpected. */
-export function entry(value: unknown): WireObject | undefined {
-  return record(value ?? "null");
+export function readEntry(value: unknown): WireObject | undefined {
+  return readRecord(value ?? "null");
 }
 
 function readAbsent<Value>(value: unknown, instead: Value): Value {
