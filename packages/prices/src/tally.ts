@@ -54,7 +54,7 @@ export interface Tally {
 export function createTally(table: RateTable): Tally {
   let sum = 0n;
   const missing = new Map<string, MissingCost>();
-  return { table, add, addMissing: addMissing, addCost, cost };
+  return { table, add, addMissing, addCost, cost };
 
   function add(model: string | undefined, count: (rates: Rates) => Known): void {
     const rates = table.models.get(model ?? "");

@@ -58,7 +58,7 @@ function createPassView<State>(
   /** The version of the current pass; undefined between two passes. */
   let pass: { readonly version: Version<State>; readonly at: number } | undefined;
   const behind = new Set<object>();
-  return { first, readNewest: readNewest, readUrgent: readUrgent, getMountVersion, commit, wait };
+  return { first, readNewest, readUrgent, getMountVersion, commit, wait };
 
   function readNewest(): Version<State> {
     const state = getSnapshot();
