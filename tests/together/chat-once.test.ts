@@ -8,7 +8,7 @@ import {
 } from "@sluice/stores";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startDurableProxy } from "../../packages/durable/test/support/workerd.js";
-import { chunk, createScript, done, finish } from "../../packages/worker-proxy/test/support/upstream.js";
+import { chunk, done, finish, reply } from "../../packages/worker-proxy/test/support/upstream.js";
 import { createTestClock } from "../support/test-clock.ts";
 
 let proxy: Awaited<ReturnType<typeof startDurableProxy>>;
@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => proxy.close());
 
 const stream = { "content-type": "text/event-stream" };
-beforeEach(() => proxy.upstream.respondWith(createScript(200, stream, chunk("one answer") + finish + done)));
+beforeEach(() => proxy.upstream.respondWith(reply(200, stream, chunk("one answer") + finish + done)));
 
 /** The next connections of a page: the response is lost before its headers, or the page dies when it has sent. */
 type Fault = "lose" | "kill" | undefined;
@@ -138,7 +138,7 @@ describe("a response behind a stream log that is lost before its headers", () =>
       '{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c-1","function":{"name":"look","arguments":"{}"}}]}}]}';
     const calling = `data: ${call}\n\ndata: {"choices":[{"delta":{},"finish_reason":"tool_calls"}]}\n\n${done}`;
     proxy.upstream.respondWith((response, { body }) =>
-      createScript(
+      reply(
         200,
         stream,
         body.includes('"tool"') ? chunk("one answer") + finish + done : calling,
@@ -158,10 +158,10 @@ describe("a response behind a stream log that is lost before its headers", () =>
 
 describe("a new request after a first request whose end is known", () => {
   test("is made after an error of the gateway", async () => {
-    proxy.upstream.respondWith(createScript(504, { "content-type": "application/json" }, "{}"));
+    proxy.upstream.respondWith(reply(504, { "content-type": "application/json" }, "{}"));
     const { send, retry } = page(memoryStorage());
     expect(await send()).toMatchObject({ outcome: "error" });
-    proxy.upstream.respondWith(createScript(200, stream, chunk("another") + finish + done));
+    proxy.upstream.respondWith(reply(200, stream, chunk("another") + finish + done));
     expect([readContent(await retry()), bills()]).toEqual(["another", 1]);
   });
 

@@ -6,7 +6,7 @@ import {
   createResponse,
   done,
   json,
-  sendText,
+  reply,
   stopped,
   streamHead,
 } from "./support/raw-gateway.js";
@@ -56,7 +56,7 @@ describe("in an isolate with 128 MB, while another user's stream runs (case 48)"
   async function expectUnharmed(body: string): Promise<void> {
     let goOn = (_text: string) => {};
     proxy.upstream.respondWith((socket, request) => {
-      if (request.body.stream !== true) return sendText(json('{"id":"1"}'))(socket, request);
+      if (request.body.stream !== true) return reply(json('{"id":"1"}'))(socket, request);
       socket.write(streamHead + createPiece("one"));
       goOn = (text) => socket.end(text);
     });
@@ -73,7 +73,7 @@ describe("in an isolate with 128 MB, while another user's stream runs (case 48)"
   }
 
   test("several such bodies at the same time neither", async () => {
-    proxy.upstream.respondWith(sendText(json('{"id":"1"}')));
+    proxy.upstream.respondWith(reply(json('{"id":"1"}')));
     const body = fields[0]?.[1](filled("0", 8 * MB - 1000)) ?? "";
     const attacks = Array.from({ length: 4 }, (_, nth) => proxy.call(`attacker-${nth}`, body));
     for (const { status } of await Promise.all(attacks)) expect([200, 400, 413, 503]).toContain(status);
@@ -113,7 +113,7 @@ describe("responses of the gateway, while another user's stream runs in 128 MB (
   ] as const)("%s neither end the process nor the stream", async (_, size, respond, status) => {
     let goOn = (_text: string) => {};
     proxy.upstream.respondWith((socket, request) => {
-      if (request.body.max_tokens === 7) return sendText(respond(filled("{}", size * MB)))(socket, request);
+      if (request.body.max_tokens === 7) return reply(respond(filled("{}", size * MB)))(socket, request);
       socket.write(streamHead + createPiece("one"));
       goOn = (text) => socket.end(text);
     });
@@ -163,7 +163,7 @@ describe("every other response of the gateway, while another user's stream runs 
   async function createVictim(attack: (line: string) => string) {
     let goOn = (_text: string) => {};
     proxy.upstream.respondWith((socket, request) => {
-      if (request.body?.stream !== true) return sendText(attack(request.line))(socket, request);
+      if (request.body?.stream !== true) return reply(attack(request.line))(socket, request);
       socket.write(streamHead + createPiece("one"));
       goOn = (text) => socket.end(text);
     });

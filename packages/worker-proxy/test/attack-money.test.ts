@@ -7,7 +7,7 @@ import {
   done,
   json,
   type RawResponse,
-  sendText,
+  reply,
   stopped,
   streamed,
   streamHead,
@@ -32,7 +32,7 @@ test("a gateway that Cloudflare reports as down for an hour leaves every budget 
     options: { routes, models },
     plan: { budget: { user: 60_000, all: 100_000 } },
   });
-  proxy.upstream.respondWith(sendText(createResponse(521, "text/html", "<h1>Web server is down</h1>")));
+  proxy.upstream.respondWith(reply(createResponse(521, "text/html", "<h1>Web server is down</h1>")));
   for (let nth = 0; nth < 5; nth += 1)
     for (const [path, body] of requests) expect((await proxy.call("ada", body, { path })).status).toBe(502);
   expect(await proxy.spent("ada")).toBe(0);
@@ -62,14 +62,14 @@ describe("a reservation is released (case 49)", () => {
   afterAll(() => proxy.close());
 
   const page = (type: string) =>
-    sendText(createResponse(200, type, "<!doctype html><h1>Down for maintenance</h1>"));
+    reply(createResponse(200, type, "<!doctype html><h1>Down for maintenance</h1>"));
   test.each<[string, RawResponse]>([
     ["a page", page("text/html")],
     ["a page that is called JSON", page("application/json")],
-    ["a redirect", sendText(createResponse(302, "text/plain", "", "Location: https://a.example/\r\n"))],
+    ["a redirect", reply(createResponse(302, "text/plain", "", "Location: https://a.example/\r\n"))],
     ...[400, 401, 402, 403, 404, 413, 422, 429].map(
       (status) =>
-        [`a ${status}`, sendText(createResponse(status, "application/json", error))] as [string, RawResponse],
+        [`a ${status}`, reply(createResponse(status, "application/json", error))] as [string, RawResponse],
     ),
   ])("if the gateway responds with %s", async (what, respond) => {
     proxy.upstream.respondWith(respond);
@@ -91,7 +91,7 @@ describe("a reservation is released (case 49)", () => {
   });
 
   test("A client that leaves before its body has come gets its reservation back", async () => {
-    proxy.upstream.respondWith(sendText(json('{"id":"1"}')));
+    proxy.upstream.respondWith(reply(json('{"id":"1"}')));
     await proxy.raw(
       `POST ${CHATS} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer early\r\nContent-Type: application/json\r\nContent-Length: 5\r\nConnection: close\r\n\r\n{"mod`,
     );
@@ -125,12 +125,12 @@ describe("a response that may have cost tokens", () => {
       1000,
     ],
     ["a negative total", streamed(createPiece("a"), stopped(), used(-5), done), 1000],
-    ["a total in JSON of null", sendText(json('{"id":"1","usage":{"total_tokens":null}}')), 1000],
-    ["a total that is a text", sendText(json('{"id":"1","usage":{"total_tokens":"0"}}')), 1000],
+    ["a total in JSON of null", reply(json('{"id":"1","usage":{"total_tokens":null}}')), 1000],
+    ["a total that is a text", reply(json('{"id":"1","usage":{"total_tokens":"0"}}')), 1000],
     ["a total", streamed(createPiece("a"), stopped(), used(7), done), 7],
-    ["a total in JSON", sendText(json('{"id":"1","usage":{"total_tokens":8}}')), 8],
+    ["a total in JSON", reply(json('{"id":"1","usage":{"total_tokens":8}}')), 8],
     ["a cut behind an event", streamed(createPiece("a")), 1000],
-    ["its own timeout", sendText(createResponse(504, "text/html", "")), 1000],
+    ["its own timeout", reply(createResponse(504, "text/html", "")), 1000],
   ])("is charged for %s (case 62)", async (what, respond, charge) => {
     proxy.upstream.respondWith(respond);
     const user = what.replaceAll(" ", "-");
@@ -250,7 +250,7 @@ describe("with a stream log", () => {
   });
 
   test("a gateway that refuses releases what its object reserved (case 49)", async () => {
-    proxy.upstream.respondWith(sendText(createResponse(429, "application/json", error)));
+    proxy.upstream.respondWith(reply(createResponse(429, "application/json", error)));
     for (let nth = 0; nth < 3; nth += 1) await call("outage", `k-5-${nth}`);
     expect(await proxy.spent("outage")).toBe(0);
   });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CHATS, chat, startAttacked, stream, VIDEOS } from "./support/attacked.js";
-import { createPiece, json, sendText, streamed } from "./support/raw-gateway.js";
+import { createPiece, json, reply, streamed } from "./support/raw-gateway.js";
 import { signed } from "./support/sign.js";
 
 const imageURL = "https://cdn.example/a.png";
@@ -30,21 +30,21 @@ describe("at the gateway (case 59)", () => {
   afterAll(() => proxy.close());
 
   test.each([
-    ["a refused key", sendText(json("{}").replace("200 Said", "401 Unauthorized")), 502, /401/],
+    ["a refused key", reply(json("{}").replace("200 Said", "401 Unauthorized")), 502, /401/],
     [
       "a page",
-      sendText(json("<h1>").replace("application/json", "text/html")),
+      reply(json("<h1>").replace("application/json", "text/html")),
       502,
       /text\/html|content-type|type/i,
     ],
     [
       "a redirect",
-      sendText("HTTP/1.1 302 Found\r\nLocation: https://a.example/\r\nContent-Length: 0\r\n\r\n"),
+      reply("HTTP/1.1 302 Found\r\nLocation: https://a.example/\r\nContent-Length: 0\r\n\r\n"),
       502,
       /302|redirect/,
     ],
-    ["broken JSON", sendText(json('{"id":')), 502, /JSON/],
-    ["a closed connection", sendText(""), 502, /unreachable|connection|network|disconnected|fail/i],
+    ["broken JSON", reply(json('{"id":')), 502, /JSON/],
+    ["a closed connection", reply(""), 502, /unreachable|connection|network|disconnected|fail/i],
   ] as const)("%s is named in the log", async (_, respond, status, like) => {
     const before = proxy.logs.length;
     proxy.upstream.respondWith(respond);
@@ -66,7 +66,7 @@ describe("the polls of a task (case 57)", () => {
   const path = (user: string) => `${VIDEOS}/${signed("task_1", "task", user)}`;
 
   test("polls of another user get no response from this user's memory", async () => {
-    proxy.upstream.respondWith(sendText(json(task)));
+    proxy.upstream.respondWith(reply(json(task)));
     await proxy.call("ada", undefined, { path: path("ada") });
     expect((await proxy.call("bob", undefined, { path: path("ada") })).status).toBe(404);
     const { text } = await proxy.call("bob", undefined, { path: path("bob") });

@@ -6,7 +6,7 @@ import {
   createResponse,
   done,
   json,
-  sendText,
+  reply,
   stopped,
   streamed,
   streamHead,
@@ -116,7 +116,7 @@ describe.each(streamPlans)("a stream %s", (_, plan) => {
     ["no HTTP", "+OK POP3 ready\r\n"],
     ["nothing", ""],
   ])("becomes a 502 if the gateway sends %s instead (case 61)", async (_what, response) => {
-    proxy.upstream.respondWith(sendText(response));
+    proxy.upstream.respondWith(reply(response));
     expect((await proxy.call("ada", stream)).status).toBe(502);
   });
 });
@@ -216,7 +216,7 @@ describe("a response without a stream", () => {
     ["is followed by a second response", closing(`${whole}{"id":"2"}`)],
   ];
   test.each(wrong)("becomes a 502 if it %s (case 61)", async (_, response) => {
-    proxy.upstream.respondWith(sendText(response));
+    proxy.upstream.respondWith(reply(response));
     for (const [path, body] of [
       [CHATS, chat],
       [IMAGES, { model: "gamma-image-5-0-260128", prompt: "a" }],
@@ -226,7 +226,7 @@ describe("a response without a stream", () => {
   });
 
   test("passes with whitespace around its JSON (case 61)", async () => {
-    proxy.upstream.respondWith(sendText(json(` \r\n${whole}\n`)));
+    proxy.upstream.respondWith(reply(json(` \r\n${whole}\n`)));
     expect((await proxy.call("ada", chat)).status).toBe(200);
   });
 });

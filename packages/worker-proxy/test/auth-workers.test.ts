@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { startGuardedProxy } from "./support/auth-workerd.js";
-import { createScript } from "./support/upstream.js";
+import { reply } from "./support/upstream.js";
 
 let proxy: Awaited<ReturnType<typeof startGuardedProxy>>;
 beforeEach(async () => {
@@ -19,7 +19,7 @@ test("simultaneous requests in workerd share one fetch of the keys (case 32)", a
 test("a redirect to other keys is not followed in workerd (case 33)", async () => {
   proxy.respondWithKeys((response, { url }) =>
     url === "/jwks"
-      ? createScript(302, { location: "/elsewhere" })(response, {} as never)
+      ? reply(302, { location: "/elsewhere" })(response, {} as never)
       : proxy.giveKeys(response, {} as never),
   );
   expect([await proxy.sendAndReadStatus(), await proxy.sendAndReadStatus()]).toEqual([503, 503]);

@@ -5,7 +5,7 @@ import { manyValues, UNLISTED, unlistedBody } from "./support/fuzz-bodies.js";
 import { type Behaviour, oneStream } from "./support/fuzz-gateways.js";
 import { KEY } from "./support/key.js";
 import { countRuns, openRandom, SEED } from "./support/random.js";
-import { json, sendText } from "./support/raw-gateway.js";
+import { json, reply } from "./support/raw-gateway.js";
 
 const AT_ONCE = 12;
 /** The largest `max_tokens`, which a chat gets that has none, and so reserves. */
@@ -76,7 +76,7 @@ test(`no field that is not listed reaches the gateway (seed ${SEED}) (case 52)`,
   timeout: 30_000 + bodies * 20,
 }, async () => {
   const random = openRandom(SEED);
-  proxy.upstream.respondWith(sendText(json('{"id":"1"}')));
+  proxy.upstream.respondWith(reply(json('{"id":"1"}')));
   const statuses = new Set<number>();
   for (let run = 0; run < bodies; run += AT_ONCE) {
     const sent = Array.from({ length: AT_ONCE }, () => unlistedBody(random));
@@ -94,7 +94,7 @@ test(`bodies of millions of values end nothing (seed ${SEED}) (case 48)`, {
   timeout: 30_000 + large * 2000,
 }, async () => {
   const random = openRandom(SEED);
-  proxy.upstream.respondWith(sendText(json('{"id":"1"}')));
+  proxy.upstream.respondWith(reply(json('{"id":"1"}')));
   for (let run = 0; run < large; run += 2) {
     const sent = [manyValues(random), manyValues(random), JSON.stringify(chat)];
     const statuses = await Promise.all(sent.map(async (body) => (await proxy.call("ada", body)).status));

@@ -5,7 +5,7 @@ import { MARK, own } from "./support/fuzz-words.js";
 import { startProxy } from "./support/harness.js";
 import { expectNoKey, KEY } from "./support/key.js";
 import { countRuns, SEED } from "./support/random.js";
-import { createScript, done, finish, ok, type Recorded } from "./support/upstream.js";
+import { done, finish, ok, type Recorded, reply } from "./support/upstream.js";
 
 const REQUESTS = countRuns(640);
 const AT_ONCE = 40;
@@ -27,21 +27,13 @@ const json = { "content-type": "application/json" };
 /** Responses of the gateway, in turn: good ones, and some with the key wherever it could be. */
 const responses = [
   ok,
-  createScript(
-    200,
-    { ...json, "x-request-id": KEY, "retry-after": KEY, "x-account": KEY },
-    '{"id":"task_9"}',
-  ),
-  createScript(200, { "content-type": "text/event-stream" }, finish + done),
-  createScript(
-    400,
-    json,
-    JSON.stringify({ error: { message: `of ${KEY}`, code: KEY, type: KEY, param: KEY } }),
-  ),
-  createScript(401, json, JSON.stringify({ error: { message: KEY } })),
-  createScript(500, { "content-type": "text/html" }, `<h1>${KEY}</h1>`),
-  createScript(302, { location: `https://evil.example/${KEY}` }),
-  createScript(200, json, JSON.stringify({ id: KEY })),
+  reply(200, { ...json, "x-request-id": KEY, "retry-after": KEY, "x-account": KEY }, '{"id":"task_9"}'),
+  reply(200, { "content-type": "text/event-stream" }, finish + done),
+  reply(400, json, JSON.stringify({ error: { message: `of ${KEY}`, code: KEY, type: KEY, param: KEY } })),
+  reply(401, json, JSON.stringify({ error: { message: KEY } })),
+  reply(500, { "content-type": "text/html" }, `<h1>${KEY}</h1>`),
+  reply(302, { location: `https://evil.example/${KEY}` }),
+  reply(200, json, JSON.stringify({ id: KEY })),
 ];
 
 test(`whatever is sent, the gateway sees only what the table allows (seed ${SEED})`, {

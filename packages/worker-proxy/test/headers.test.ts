@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { chat, startProxy } from "./support/harness.js";
 import { expectNoKey, KEY, read } from "./support/key.js";
 import { signed } from "./support/sign.js";
-import { chunk, createScript, done, finish } from "./support/upstream.js";
+import { chunk, done, finish, reply } from "./support/upstream.js";
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;
 beforeAll(async () => {
@@ -82,7 +82,7 @@ test("two Authorization headers get 401 (case 14)", async () => {
 
 test("only the listed headers of the gateway are passed on, and the response is not cached (cases 16 and 45)", async () => {
   proxy.upstream.respondWith(
-    createScript(
+    reply(
       200,
       {
         "content-type": "application/json; charset=utf-8",
@@ -118,9 +118,7 @@ test("only the listed headers of the gateway are passed on, and the response is 
 });
 
 test("does not send a request id that contains the key, and responds with a new one", async () => {
-  proxy.upstream.respondWith(
-    createScript(200, { "content-type": "application/json", "x-request-id": KEY }, "{}"),
-  );
+  proxy.upstream.respondWith(reply(200, { "content-type": "application/json", "x-request-id": KEY }, "{}"));
   expect((await proxy.call()).headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
 });
 
@@ -132,9 +130,7 @@ test.each([
   "application/json+html",
   "",
 ])("a response of the type %j becomes 502 (case 16)", async (type) => {
-  proxy.upstream.respondWith(
-    createScript(200, type ? { "content-type": type } : {}, `<script>${KEY}</script>`),
-  );
+  proxy.upstream.respondWith(reply(200, type ? { "content-type": type } : {}, `<script>${KEY}</script>`));
   const { status, headers, error } = await proxy.call();
   expect([status, error?.["code"]]).toEqual([502, "upstream_type"]);
   expect(headers.get("content-type")).toBe("application/json");

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { chat, startProxy } from "./support/harness.js";
 import { KEY } from "./support/key.js";
-import { chunk, createScript, done, finish } from "./support/upstream.js";
+import { chunk, done, finish, reply } from "./support/upstream.js";
 
 const NEXT = "sk-Hc5Tj8WqUe1Xo6MnBv0PdRs4G";
 let proxy: Awaited<ReturnType<typeof startProxy>>;
@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => proxy.close());
 afterEach(() => proxy.forget());
 
-const unauthorized = createScript(
+const unauthorized = reply(
   401,
   { "content-type": "application/json" },
   `{"error":{"message":"${KEY} ${NEXT}"}}`,
@@ -21,7 +21,7 @@ const bearers = () =>
 
 test("over sockets, a stream that is refused under the first key comes under the second", async () => {
   const events = chunk("a") + finish + done;
-  const stream = createScript(200, { "content-type": "text/event-stream" }, events);
+  const stream = reply(200, { "content-type": "text/event-stream" }, events);
   proxy.upstream.respondWith((response, request) =>
     (request.rawHeaders.includes(`Bearer ${NEXT}`) ? stream : unauthorized)(response, request),
   );

@@ -2,7 +2,7 @@ import { createProxy } from "@sluice/worker-proxy";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { KEY, read } from "./support/key.js";
-import { chunk, createScript, finish, startUpstream } from "./support/upstream.js";
+import { chunk, finish, reply, startUpstream } from "./support/upstream.js";
 
 expectLog("502 upstream_redirect");
 
@@ -28,14 +28,14 @@ const call = async (body: object, timeout = {}) => {
 };
 
 test("A stream passes in Node, with the key and without its client's headers", async () => {
-  upstream.respondWith(createScript(200, { "content-type": "text/event-stream" }, chunk("a") + finish));
+  upstream.respondWith(reply(200, { "content-type": "text/event-stream" }, chunk("a") + finish));
   const { status, text } = await call({ model: "delta-5.3", stream: true });
   expect([status, text]).toEqual([200, chunk("a") + finish]);
   expect(upstream.requests[0]?.rawHeaders).toContain(`Bearer ${KEY}`);
 });
 
 test("the gateway's redirect is not followed in Node (case 38)", async () => {
-  upstream.respondWith(createScript(307, { location: "/v1/models" }));
+  upstream.respondWith(reply(307, { location: "/v1/models" }));
   expect((await call({ model: "delta-5.3" })).error?.["code"]).toBe("upstream_redirect");
   expect(upstream.requests).toHaveLength(1);
 });
@@ -52,7 +52,7 @@ test("a cut stream ends in an error event in Node (case 40)", async () => {
 
 test("Limits in Node may be longer than the longest timer", async () => {
   upstream.respondWith((response, request) => {
-    setTimeout(() => createScript(200, { "content-type": "application/json" }, "{}")(response, request), 50);
+    setTimeout(() => reply(200, { "content-type": "application/json" }, "{}")(response, request), 50);
   });
   const timeout = { firstChunkMs: 2 ** 40, totalMs: 2 ** 41 };
   expect((await call({ model: "delta-5.3" }, timeout)).status).toBe(200);

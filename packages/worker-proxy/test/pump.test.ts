@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vitest";
 import { chat, startProxy, user } from "./support/harness.js";
-import { chunk, createScript, done, finish } from "./support/upstream.js";
+import { chunk, done, finish, reply } from "./support/upstream.js";
 
 /* Streams of which nothing has to be read: no meter, no stream log, no `readStreams()`. */
 
@@ -25,7 +25,7 @@ const many = Array.from({ length: 2000 }, (_, n) => chunk(String(n))).join("");
 
 test("a stream passes unchanged, and gives one event without usage and size", async () => {
   const text = many + finish + done;
-  proxy.upstream.respondWith(createScript(200, events, text));
+  proxy.upstream.respondWith(reply(200, events, text));
   expect((await proxy.call(streamed)).text).toBe(text);
   const [event] = await proxy.events(1);
   expect(event).toMatchObject({ status: 200, outcome: "complete", firstByteMs: expect.any(Number) });
@@ -61,7 +61,7 @@ test("a stream that is shorter than its content-length ends in an error event (c
 });
 
 test("a stream that ends without [DONE] is passed on as it is: the client notices", async () => {
-  proxy.upstream.respondWith(createScript(200, events, many));
+  proxy.upstream.respondWith(reply(200, events, many));
   expect((await proxy.call(streamed)).text).toBe(many);
 });
 

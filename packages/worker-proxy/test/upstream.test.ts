@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { chat, startProxy } from "./support/harness.js";
 import { expectNoKey, KEY } from "./support/key.js";
-import { chunk, createScript, done, finish, ok, startUpstream } from "./support/upstream.js";
+import { chunk, done, finish, ok, reply, startUpstream } from "./support/upstream.js";
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;
 beforeAll(async () => {
@@ -24,9 +24,7 @@ const createError = (fields: object) => JSON.stringify({ error: fields });
 
 test("a whole stream passes unchanged, and gives one event", async () => {
   const events = chunk("a") + finish + done;
-  proxy.upstream.respondWith(
-    createScript(200, { "content-type": "text/event-stream; charset=utf-8" }, events),
-  );
+  proxy.upstream.respondWith(reply(200, { "content-type": "text/event-stream; charset=utf-8" }, events));
   const { status, text } = await proxy.call(streamed);
   expect([status, text]).toEqual([200, events]);
   expect(await proxy.events(1)).toEqual([
@@ -51,11 +49,7 @@ test.each([401, 402, 403])(
   "a %i of the gateway is the operator's fault: 502 without its text (case 37)",
   async (status) => {
     proxy.upstream.respondWith(
-      createScript(
-        status,
-        json,
-        createError({ message: `Incorrect API key: ${KEY}`, code: "invalid_api_key" }),
-      ),
+      reply(status, json, createError({ message: `Incorrect API key: ${KEY}`, code: "invalid_api_key" })),
     );
     const response = await proxy.call();
     expect([response.status, response.error?.["code"]]).toEqual([502, "upstream_auth"]);
@@ -67,7 +61,7 @@ test.each([401, 402, 403])(
 test.each([301, 302, 303, 307, 308])("a %i is not followed, elsewhere or here (case 38)", async (status) => {
   const elsewhere = await startUpstream();
   for (const location of [`${elsewhere.url}/v1/chat/completions`, "/v1/models"]) {
-    proxy.upstream.respondWith(createScript(status, { location }));
+    proxy.upstream.respondWith(reply(status, { location }));
     const response = await proxy.call();
     expect([response.status, response.error?.["code"]]).toEqual([502, "upstream_redirect"]);
     expect(response.headers.get("location")).toBeNull();
@@ -121,7 +115,7 @@ test("a connection that breaks within an event gives an error event, without the
 
 test("a stream that ends without saying so gives an error event (case 40)", async () => {
   const quoted = chunk('\\"finish_reason\\": \\"stop\\" and data: [DONE]');
-  proxy.upstream.respondWith(createScript(200, { "content-type": "text/event-stream" }, quoted));
+  proxy.upstream.respondWith(reply(200, { "content-type": "text/event-stream" }, quoted));
   const { text } = await proxy.call(streamed);
   expect(text).toContain("event: error\n");
   expect(text).toContain("upstream_cut");
@@ -170,7 +164,7 @@ test("a client that leaves in mid-stream ends the gateway's connection, and give
 test("the gateway's 429 passes, with Retry-After and as the gateway's (case 44)", async () => {
   const error = { message: "slow down", type: "rate_limit_error", code: "rate_limited" };
   proxy.upstream.respondWith(
-    createScript(429, { ...json, "retry-after": "7", "x-request-id": "r1" }, createError(error)),
+    reply(429, { ...json, "retry-after": "7", "x-request-id": "r1" }, createError(error)),
   );
   const response = await proxy.call();
   expect(response.status).toBe(429);
@@ -216,7 +210,7 @@ describe("the gateway's errors get the proxy's shape (case 44)", () => {
     ["a 422 in another shape", 422, "application/json", '{"detail":[1]}', 422, "upstream_refused"],
     ["a 400 of null", 400, "application/json", "null", 400, "upstream_refused"],
   ])("%s", async (_, sent, type, text, status, code) => {
-    proxy.upstream.respondWith(createScript(sent, { "content-type": type }, text));
+    proxy.upstream.respondWith(reply(sent, { "content-type": type }, text));
     const response = await proxy.call();
     expect(response.status).toBe(status);
     expect(response.error).toEqual({ message: expect.any(String), type: expect.any(String), code });
@@ -263,7 +257,7 @@ test.each([
   ["JSON that was cut", '{"id":"1","choices":[{"mess'],
   ["nothing", ""],
 ])("%s that calls itself JSON is no success (case 61)", async (_, text) => {
-  proxy.upstream.respondWith(createScript(200, json, text));
+  proxy.upstream.respondWith(reply(200, json, text));
   const { status, error } = await proxy.call();
   expect([status, error?.["code"]]).toEqual([502, "upstream_type"]);
 });

@@ -117,22 +117,12 @@ function reportAttempt<Env>(
 ): void {
   const { id, userId, gatewayId: taskId, model, requestId, endedAt } = ended;
   const { attempts, nextAt } = end ?? {};
-  const details = {
-    type: "job",
-    job,
-    id,
-    userId,
-    taskId,
-    model,
-    requestId,
-    attempts,
-    upstreamStatus,
-  } as const;
+  const event = { type: "job", job, id, userId, taskId, model, requestId, attempts, upstreamStatus } as const;
   const durationMs = Date.now() - endedAt;
-  if (failure === undefined) report({ ...details, outcome: "complete", durationMs }, env);
-  else if (!end) report({ ...details, outcome: "dropped", code: "user_erased", durationMs }, env);
-  else if (nextAt !== undefined) report({ ...details, outcome: "retrying", nextAt }, env);
-  else report({ ...details, outcome: upstreamStatus === 410 ? "refused" : "error", durationMs }, env);
+  if (failure === undefined) report({ ...event, outcome: "complete", durationMs }, env);
+  else if (!end) report({ ...event, outcome: "dropped", code: "user_erased", durationMs }, env);
+  else if (nextAt !== undefined) report({ ...event, outcome: "retrying", nextAt }, env);
+  else report({ ...event, outcome: upstreamStatus === 410 ? "refused" : "error", durationMs }, env);
 }
 
 /** Lists a delivery that is given up, unless its user was erased. Reports the dead letters that it replaces. */

@@ -39,11 +39,11 @@ export function oneStream({ one, below, rarely }: Random): Behaviour {
   const lines = rarely(0.2) ? whole.replaceAll("\n", "\r\n") : whole;
   const size = one([1, 7, 100, 5000]);
   const end = (socket: Socket) => () => socket.end();
-  const sendText = (text: string | Buffer) => (socket: Socket) => void socket.end(text);
+  const reply = (text: string | Buffer) => (socket: Socket) => void socket.end(text);
   const leak = one([escaped, KEY, KEY.slice(0, 9) + escaped.slice(54)]);
 
   return one<Behaviour>([
-    { name: "well", bill: tokens, isWhole: true, respond: sendText(streamHead + lines) },
+    { name: "well", bill: tokens, isWhole: true, respond: reply(streamHead + lines) },
     {
       name: "well, in pieces",
       bill: tokens,
@@ -54,37 +54,37 @@ export function oneStream({ one, below, rarely }: Random): Behaviour {
       name: "with lines that end in CR",
       bill: tokens,
       isWhole: true,
-      respond: sendText(streamHead + whole.replaceAll("\n", "\r")),
+      respond: reply(streamHead + whole.replaceAll("\n", "\r")),
     },
     {
       name: "with a huge line",
       bill: tokens,
       isWhole: true,
-      respond: sendText(streamHead + createPiece("x".repeat(1_500_000)) + whole),
+      respond: reply(streamHead + createPiece("x".repeat(1_500_000)) + whole),
     },
     {
       name: "with comments between",
       bill: tokens,
       isWhole: true,
-      respond: sendText(streamHead + lines.replace(/^data/gm, ": alive\n\ndata")),
+      respond: reply(streamHead + lines.replace(/^data/gm, ": alive\n\ndata")),
     },
     {
       name: "without [DONE]",
       bill: tokens,
       isWhole: true,
-      respond: sendText(streamHead + whole.replace(done, "")),
+      respond: reply(streamHead + whole.replace(done, "")),
     },
     {
       name: "with a usage of null",
       bill: "all",
       isWhole: true,
-      respond: sendText(streamHead + createPiece("a") + stopped() + used(null) + done),
+      respond: reply(streamHead + createPiece("a") + stopped() + used(null) + done),
     },
     {
       name: "without usage",
       bill: "all",
       isWhole: true,
-      respond: sendText(streamHead + createPiece("a") + stopped() + done),
+      respond: reply(streamHead + createPiece("a") + stopped() + done),
     },
     {
       name: "cut, reset",
@@ -96,85 +96,73 @@ export function oneStream({ one, below, rarely }: Random): Behaviour {
         );
       },
     },
-    {
-      name: "cut, closed",
-      bill: "any",
-      respond: sendText(streamHead + createPiece("a") + words.join("")),
-    },
+    { name: "cut, closed", bill: "any", respond: reply(streamHead + createPiece("a") + words.join("")) },
     {
       name: "cut in a line",
       bill: "any",
-      respond: sendText(streamHead + createPiece("a") + whole.slice(0, 30)),
+      respond: reply(streamHead + createPiece("a") + whole.slice(0, 30)),
     },
-    { name: "with nothing", bill: "any", respond: sendText(streamHead) },
-    { name: "by hanging up", bill: "any", respond: sendText("") },
+    { name: "with nothing", bill: "any", respond: reply(streamHead) },
+    { name: "by hanging up", bill: "any", respond: reply("") },
     { name: "by a reset", bill: "any", respond: (socket) => void socket.resetAndDestroy() },
-    {
-      name: "in no HTTP",
-      bill: "any",
-      respond: sendText(Buffer.from(`\u0000\u0001${"\uffff".repeat(50)}`)),
-    },
-    {
-      name: "with a page",
-      bill: 0,
-      respond: sendText(createResponse(200, "text/html", `<h1>${KEY}</h1>`)),
-    },
+    { name: "in no HTTP", bill: "any", respond: reply(Buffer.from(`\u0000\u0001${"\uffff".repeat(50)}`)) },
+    { name: "with a page", bill: 0, respond: reply(createResponse(200, "text/html", `<h1>${KEY}</h1>`)) },
     {
       name: "with a page as JSON",
       bill: 0,
-      respond: sendText(createResponse(200, "application/json", "<h1>Busy</h1>")),
+      respond: reply(createResponse(200, "application/json", "<h1>Busy</h1>")),
     },
     {
       name: "with broken JSON",
       bill: "any",
-      respond: sendText(createResponse(200, "application/json", '{"id":"1"')),
+      respond: reply(createResponse(200, "application/json", '{"id":"1"')),
     },
     {
       name: "with too short a length",
       bill: "any",
-      respond: sendText(createResponse(200, "text/event-stream", whole).replace(/Length: \d+/, "Length: 20")),
+      respond: reply(createResponse(200, "text/event-stream", whole).replace(/Length: \d+/, "Length: 20")),
     },
     {
       name: "with too long a length",
       bill: "any",
-      respond: sendText(
+      respond: reply(
         createResponse(200, "text/event-stream", createPiece("a")).replace(/Length: \d+/, "Length: 9000"),
       ),
     },
     {
       name: "with a redirect",
       bill: 0,
-      respond: sendText(createResponse(302, "text/plain", "", `Location: https://a.example/${KEY}\r\n`)),
+      respond: reply(createResponse(302, "text/plain", "", `Location: https://a.example/${KEY}\r\n`)),
     },
     {
       name: "with a refusal",
       bill: 0,
-      respond: sendText(createResponse(one([400, 401, 403, 404, 422, 429]), "application/json", error(leak))),
+      respond: reply(createResponse(one([400, 401, 403, 404, 422, 429]), "application/json", error(leak))),
     },
     {
       name: "with a refusal that is a page",
       bill: 0,
-      respond: sendText(createResponse(400, "text/html", `<h1>${KEY}`)),
+      respond: reply(createResponse(400, "text/html", `<h1>${KEY}`)),
     },
     {
       name: "with a failure",
       bill: "any",
-      respond: sendText(createResponse(one([500, 502, 503]), "text/html", KEY)),
+      respond: reply(createResponse(one([500, 502, 503]), "text/html", KEY)),
     },
     {
       name: "with a timeout of its own",
       bill: "any",
-      respond: sendText(createResponse(one([504, 524]), "text/html", "")),
+      respond: reply(createResponse(one([504, 524]), "text/html", "")),
     },
     {
       name: "with an error at once",
       bill: 0,
-      respond: sendText(`${streamHead}event: error\ndata: ${error("busy")}\n\n`),
+      respond: reply(`${streamHead}event: error\ndata: ${error("busy")}\n\n`),
     },
     {
       name: "with the key in an event",
       bill: "any",
-      respond: sendText(`${streamHead}${words.join("")}data: {"a":"${leak}"}\n\n${whole}`),
+      respond: reply(`${streamHead}${words.join("")}data: {"a":"${leak}"}\n\n${whole}`),
     },
     {
       name: "with the key over two events",
@@ -187,16 +175,12 @@ export function oneStream({ one, below, rarely }: Random): Behaviour {
           end(socket),
         ),
     },
-    {
-      name: "with the key in a comment",
-      bill: "any",
-      respond: sendText(`${streamHead}: ${KEY}\n\n${whole}`),
-    },
+    { name: "with the key in a comment", bill: "any", respond: reply(`${streamHead}: ${KEY}\n\n${whole}`) },
     {
       name: "with the key in headers",
       bill: tokens,
       isWhole: true,
-      respond: sendText(
+      respond: reply(
         streamHead.replace("Connection", `X-Request-Id: ${KEY}\r\nRetry-After: ${KEY}\r\nConnection`) + lines,
       ),
     },

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type Host, type Runtime, startHost } from "../fixture/host-process.js";
 import { chat } from "./in-process.js";
 import { KEY, read } from "./key.js";
-import { chunk, createScript, done, finish, type Recorded, startUpstream } from "./upstream.js";
+import { chunk, done, finish, type Recorded, reply, startUpstream } from "./upstream.js";
 
 let upstream: Awaited<ReturnType<typeof startUpstream>>;
 const events = { "content-type": "text/event-stream" };
@@ -79,7 +79,7 @@ export function testHosts(rows: readonly HostRow[]): void {
 
     test("a stream arrives whole, with the headers of one", async () => {
       const text = chunk("\u00fc\u{1f600}") + finish + done;
-      upstream.respondWith(createScript(200, events, text));
+      upstream.respondWith(reply(200, events, text));
       const response = await read(await host.send(streamed));
       expect([response.status, response.text]).toEqual([200, text]);
       expect(response.headers.get("content-type")).toBe("text/event-stream");
@@ -88,7 +88,7 @@ export function testHosts(rows: readonly HostRow[]): void {
 
     test.each([301, 302, 307, 308])("a redirect (%i) is not followed (case 38)", async (status) => {
       upstream.respondWith((response, { url }) =>
-        createScript(url === "/elsewhere" ? 200 : status, { location: `${upstream.url}/elsewhere` })(
+        reply(url === "/elsewhere" ? 200 : status, { location: `${upstream.url}/elsewhere` })(
           response,
           {} as never,
         ),
@@ -113,7 +113,7 @@ export function testHosts(rows: readonly HostRow[]): void {
 
     if (readsStreams)
       test("a stream that ends without saying so ends in an error event (case 40)", async () => {
-        upstream.respondWith(createScript(200, events, chunk("a")));
+        upstream.respondWith(reply(200, events, chunk("a")));
         expect((await read(await host.send(streamed))).text).toMatch(/event: error\n.*"upstream_cut"/);
       });
 

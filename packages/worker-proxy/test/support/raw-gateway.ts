@@ -21,7 +21,7 @@ export type RawResponse = (socket: Socket, request: RawRequest) => void;
 export async function startRawGateway() {
   const requests: RawRequest[] = [];
   const sockets = new Set<Socket>();
-  let script: RawResponse = sendText(json('{"id":"1"}'));
+  let script: RawResponse = reply(json('{"id":"1"}'));
   let notify = () => {};
 
   const server = createServer((socket) => {
@@ -106,7 +106,7 @@ function unchunked(sent: string): string {
 }
 
 /** Writes this text and closes. */
-export function sendText(text: string | Buffer): RawResponse {
+export function reply(text: string | Buffer): RawResponse {
   return (socket) => socket.end(text);
 }
 
@@ -122,7 +122,7 @@ export const json = (body: string) => createResponse(200, "application/json", bo
 export const streamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
 
 /** A whole event stream. */
-export const streamed = (...events: string[]) => sendText(streamHead + events.join(""));
+export const streamed = (...events: string[]) => reply(streamHead + events.join(""));
 
 /** An event of a chat with this text. */
 export const createPiece = (content: string, index = 0) =>

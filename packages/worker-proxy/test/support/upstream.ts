@@ -74,7 +74,7 @@ export const ok: Script = (response) => {
 };
 
 /** A response with this status, these headers and this text. */
-export function createScript(status: number, headers: Record<string, string | string[]>, text = ""): Script {
+export function reply(status: number, headers: Record<string, string | string[]>, text = ""): Script {
   return (response) => response.writeHead(status, headers).end(text);
 }
 
