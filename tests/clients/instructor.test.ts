@@ -6,7 +6,7 @@ import { openAIClient } from "./openai-client.ts";
 import { toMessages } from "./rivers.ts";
 import { testClient } from "./test-client.ts";
 
-/** The object of the others, in the version of zod that it reads. */
+/** The same object as for other clients, in the version of zod that Instructor supports. */
 const schema = z.object({ river: z.string().min(3), locks: z.number().int().min(0).max(7) });
 
 testClient("Instructor", (access): Client => {

@@ -9,8 +9,8 @@ interface Fault {
   readonly nth: number;
 }
 
-/** Breaks the lines between pages, proxy, objects and gateway, or crashes an object. Returns false for other steps. */
-export function breakLines(
+/** Breaks the connections between pages, proxy, objects and gateway, or crashes an object. Returns false for other steps. */
+export function breakConnections(
   { network, proxy }: Pick<Simulation, "network" | "proxy">,
   { do: action, nth }: Fault,
 ): boolean {

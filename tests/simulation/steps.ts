@@ -1,5 +1,5 @@
 import type { ChatMessage } from "@sluice/stores";
-import { breakLines } from "./faults.js";
+import { breakConnections } from "./faults.js";
 import { gatewayFaults } from "./gateway.js";
 import { type Order, type OrderKind, order, orderAgain } from "./orders.js";
 import {
@@ -138,7 +138,7 @@ function actOnSimulation(simulation: Simulation, step: Step): boolean {
       log(`the record ${disk.corrupt("chat/a", nth)} is unreadable`);
       return true;
     default:
-      return breakLines(simulation, step);
+      return breakConnections(simulation, step);
   }
 }
 

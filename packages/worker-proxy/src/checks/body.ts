@@ -3,8 +3,8 @@ import { waitAtMost } from "../base/time.js";
 import { Refusal, refuseSetup } from "../refusals/refusal.js";
 import { findExcess } from "./json-size.js";
 
-/** More than any request of the spec has; a JSON Schema of a tool included. */
-const MOST = { values: 200_000, levels: 64 };
+/** Bounds above all requests of the spec, even with a JSON Schema of a tool. */
+const MAX = { values: 200_000, levels: 64 };
 
 /**
  * Reads the body of a POST as a JSON object. Another method has no body. Serialize the object again
@@ -61,8 +61,8 @@ async function readAll({ next }: ReturnType<typeof openPieces>, maxBytes: number
 
 /** @throws what `JSON.parse` throws, and {@link Refusal} 400 for anything but an object of a fair size */
 function parseObject(text: string): Record<string, unknown> {
-  const passed = findExcess(text, MOST);
-  if (passed) throw new Refusal("too_much", { what: `has more than ${MOST[passed]} ${passed}` });
+  const exceeded = findExcess(text, MAX);
+  if (exceeded) throw new Refusal("too_much", { what: `has more than ${MAX[exceeded]} ${exceeded}` });
   const json: unknown = JSON.parse(text);
   if (typeof json !== "object" || json === null || Array.isArray(json)) throw new Refusal("no_object");
   return json as Record<string, unknown>;

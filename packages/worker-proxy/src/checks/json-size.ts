@@ -6,7 +6,7 @@ export interface JSONSize {
 
 /**
  * Counts values and depth outside of strings before anything is built of them, because a small value takes twenty times
- * the memory of its characters. Returns the bound that is passed. The parser finds invalid JSON.
+ * the memory of its characters. Returns the bound that is exceeded. The parser finds invalid JSON.
  */
 export function findExcess(json: string, max: JSONSize): keyof JSONSize | undefined {
   let values = 1;
