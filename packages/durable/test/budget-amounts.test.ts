@@ -23,7 +23,7 @@ const prices = money(table);
 const question = { model: "delta-5.3", messages: [], max_tokens: 1000 };
 const countBytes = (body: object) => new TextEncoder().encode(JSON.stringify(body)).length;
 /** A coin for a million bytes of the question, and four for a million tokens of a response; in millionths. */
-const MOST = countBytes(question) + 4000;
+const MAX_COST = countBytes(question) + 4000;
 const videoRequest = { model: "beta3.0-video", parameters: { duration: 8, resolution: "720P" } };
 const used = { prompt_tokens: 10, completion_tokens: 100, total_tokens: 110 };
 
@@ -48,8 +48,13 @@ describe("a budget in money", () => {
   test("reserves the most that a chat can cost, and spends its usage", async () => {
     const { paid, state } = openMoney();
     const given = await paid(question);
-    expect(given).toMatchObject({ amount: MOST });
-    expect(await state()).toMatchObject({ reserved: MOST, spent: 0, unit: "millionths", currency: "coins" });
+    expect(given).toMatchObject({ amount: MAX_COST });
+    expect(await state()).toMatchObject({
+      reserved: MAX_COST,
+      spent: 0,
+      unit: "millionths",
+      currency: "coins",
+    });
     expect(given.calculateCost?.(used)).toBe(410);
     await given.settle(used);
     expect(await state()).toMatchObject({ reserved: 0, spent: 410, remaining: 999_590 });
@@ -99,7 +104,7 @@ describe("a budget in money", () => {
     const { paid, state } = openMoney();
     for (const odd of [{}, { prompt_tokens: null, completion_tokens: 5 }, { prompt_tokens: -1 }])
       await (await paid(question)).settle(odd);
-    expect(await state()).toMatchObject({ reserved: 0, spent: 3 * MOST });
+    expect(await state()).toMatchObject({ reserved: 0, spent: 3 * MAX_COST });
   });
 
   test("sends nothing that the prices don't bound, and the log names the model", async () => {
@@ -118,7 +123,7 @@ describe("a budget in money", () => {
     const { paid } = openMoney({ reserve: ({ route }) => (route === "media" ? 7 : 500) });
     expect(await paid({ bytes: 1 }, "media")).toMatchObject({ amount: 7 });
     expect(await paid({ ...question, model: "new-1", n: 2 })).toMatchObject({ amount: 1000 });
-    expect(await paid(question)).toMatchObject({ amount: MOST });
+    expect(await paid(question)).toMatchObject({ amount: MAX_COST });
   });
 
   test("rounds each amount up to a whole millionth", async () => {

@@ -22,13 +22,13 @@ interface ImageWallProps {
 const ROW = 4;
 const GAP = 16;
 /** Least width of an image, in pixels. */
-const LEAST = 320;
+const MIN_WIDTH = 320;
 
 /** Images in columns, each in its own shape. */
 export function ImageWall({ label, list, children }: ImageWallProps) {
   const own = useRef<HTMLUListElement>(null);
   const ref = list ?? own;
-  const [width, setWidth] = useState(LEAST);
+  const [width, setWidth] = useState(MIN_WIDTH);
   useLayoutEffect(() => {
     const element = ref.current;
     if (!element) return;
@@ -39,7 +39,7 @@ export function ImageWall({ label, list, children }: ImageWallProps) {
     observer.observe(element);
     return () => observer.disconnect();
   }, [ref]);
-  const columns = Math.max(1, Math.floor((width + GAP) / (LEAST + GAP)));
+  const columns = Math.max(1, Math.floor((width + GAP) / (MIN_WIDTH + GAP)));
   const each = (width - GAP * (columns - 1)) / columns;
   return (
     <ul

@@ -85,7 +85,7 @@ function describeTime(leftMs: number): string {
 }
 
 /** Number of videos that the usual time is made of. */
-const MOST = 5;
+const MAX_REPORTS = 5;
 
 /** Returns the time that the last videos of a model took here, in milliseconds; undefined before the first. */
 export function estimateTime(model: string, tasks: readonly VideoTaskEntry[]): number | undefined {
@@ -96,7 +96,7 @@ export function estimateTime(model: string, tasks: readonly VideoTaskEntry[]): n
         ? task.finishedAt - task.submittedAt
         : [],
     )
-    .slice(0, MOST)
+    .slice(0, MAX_REPORTS)
     .sort((a, b) => a - b);
   return times[Math.floor(times.length / 2)];
 }

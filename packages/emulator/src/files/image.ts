@@ -21,7 +21,7 @@ export function drawBitmap(image: Omit<ImageDescription, "isLastFrame">): Bitmap
   const { width, height, prompt, seed, index, colors } = image;
   const [top, bottom] = pickGradient(`${seed} ${index}`, colors);
   const ink = [...top, ...bottom].reduce((sum, mix) => sum + mix, 0) < LIGHT ? WHITE : 0;
-  const lines = breakConnections(prompt);
+  const lines = breakLines(prompt);
   const fitting = Math.min(width / (ACROSS * (MAX_LETTERS + 4)), height / (DOWN * (MAX_LINES + 2)));
   const dot = Math.max(1, Math.floor(fitting));
   const start = Math.round((height - dot * DOWN * lines.length) / 2);
@@ -67,7 +67,7 @@ function mixColors(own: string, reference = own) {
 }
 
 /** Breaks a text into lines of letters that the font has. Drops accents. A letter of another script becomes a box. */
-function breakConnections(text: string): readonly string[] {
+function breakLines(text: string): readonly string[] {
   const plain = text
     .normalize("NFKD")
     .replace(/\p{M}/gu, "")
