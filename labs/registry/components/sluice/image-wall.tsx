@@ -21,7 +21,7 @@ interface ImageWallProps {
 /** Height of a row of the grid, in pixels. Each image takes as many as it needs. */
 const ROW = 4;
 const GAP = 16;
-/** Least width of an image, in pixels. */
+/** Minimum width of an image, in pixels. */
 const MIN_WIDTH = 320;
 
 /** Images in columns, each in its own shape. */

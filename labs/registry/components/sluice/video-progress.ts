@@ -84,8 +84,8 @@ function describeTime(leftMs: number): string {
   return leftMs < 1500 ? words.almost : words.left(formatDuration(leftMs));
 }
 
-/** Number of videos that the usual time is made of. */
-const MAX_REPORTS = 5;
+/** Maximum number of videos whose times are used. */
+const MAX_VIDEOS = 5;
 
 /** Returns the time that the last videos of a model took here, in milliseconds; undefined before the first. */
 export function estimateTime(model: string, tasks: readonly VideoTaskEntry[]): number | undefined {
@@ -96,7 +96,7 @@ export function estimateTime(model: string, tasks: readonly VideoTaskEntry[]): n
         ? task.finishedAt - task.submittedAt
         : [],
     )
-    .slice(0, MAX_REPORTS)
+    .slice(0, MAX_VIDEOS)
     .sort((a, b) => a - b);
   return times[Math.floor(times.length / 2)];
 }
