@@ -53,7 +53,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 ) as fc.Arbitrary<Step>;
 
 interface Connection {
-  readonly line: ReturnType<typeof openBody>;
+  readonly body: ReturnType<typeof openBody>;
   readonly requests: Record<string, unknown>[];
   said: string;
   thought: string;
@@ -70,16 +70,16 @@ function createScenario(whenBusy: WhenBusy) {
   const turns: Promise<ChatTurn>[] = [];
   const { client } = createTestClient(
     async (request) => {
-      const connection = openBody();
+      const body = openBody();
       connections.push({
-        line: connection,
+        body,
         requests: (await request.json()).messages,
         said: "",
         thought: "",
         calls: 0,
         closed: false,
       });
-      return streamResponse(connection.body);
+      return streamResponse(body.body);
     },
     { clock },
   );
@@ -178,45 +178,45 @@ function createScenario(whenBusy: WhenBusy) {
   }
 
   function speak(connection: Connection, next: Step): void {
-    const { line } = connection;
+    const { body } = connection;
     const nth = connections.indexOf(connection);
     switch (next.do) {
       case "say": {
         const text = `<${nth}.${connection.said.length}>`;
         connection.said += text;
-        line.send(frame({ content: text }));
+        body.send(frame({ content: text }));
         break;
       }
       case "think":
         connection.thought += `(${nth})`;
-        line.send(frame({ reasoning_content: `(${nth})` }));
+        body.send(frame({ reasoning_content: `(${nth})` }));
         break;
       case "call": {
         const index = connection.calls++;
         const tool_calls = [
           { index, id: `call-${index}`, function: { name: next.tool, arguments: next.text } },
         ];
-        line.send(frame({ tool_calls }));
+        body.send(frame({ tool_calls }));
         break;
       }
       case "end":
         connection.closed = true;
-        line.send(frame({}, connection.calls > 0 && next.which > 0 ? "tool_calls" : "stop") + DONE);
-        line.end();
+        body.send(frame({}, connection.calls > 0 && next.which > 0 ? "tool_calls" : "stop") + DONE);
+        body.end();
         break;
       case "cut":
         connection.closed = true;
-        line.end();
+        body.end();
         break;
       default:
         connection.closed = true;
-        line.drop();
+        body.drop();
     }
   }
 }
 
-function isOpen({ closed, line }: Connection): boolean {
-  return !closed && !line.cancelled;
+function isOpen({ closed, body }: Connection): boolean {
+  return !closed && !body.cancelled;
 }
 
 /** Checks a history as a gateway does: one result right behind each call, and nothing empty. */

@@ -154,28 +154,28 @@ async function take(simulation: Simulation, tabs: Tab[], next: Step, nth: number
   }
 }
 
-function isOpen({ isOver, line }: Connection): boolean {
-  return !isOver && !line.cancelled;
+function isOpen({ isOver, body }: Connection): boolean {
+  return !isOver && !body.cancelled;
 }
 
 function speak(connection: Connection, nth: number, next: Step): void {
-  const { line } = connection;
+  const { body } = connection;
   switch (next.do) {
     case "say": {
       const text = `<${nth}.${connection.said.length}>`;
       connection.said += text;
-      return line.send(frame({ content: text }));
+      return body.send(frame({ content: text }));
     }
     case "call": {
       const index = connection.calls++;
       const call = { index, id: `call-${nth}-${index}`, function: { name: next.tool, arguments: "{}" } };
-      return line.send(frame({ tool_calls: [call] }));
+      return body.send(frame({ tool_calls: [call] }));
     }
     default:
       connection.isOver = true;
-      if (next.do === "drop") return line.drop();
-      if (next.do === "end") line.send(frame({}, connection.calls > 0 ? "tool_calls" : "stop") + DONE);
-      line.end();
+      if (next.do === "drop") return body.drop();
+      if (next.do === "end") body.send(frame({}, connection.calls > 0 ? "tool_calls" : "stop") + DONE);
+      body.end();
   }
 }
 

@@ -184,7 +184,7 @@ test("a prompt about another subject does not get a reply that only shares a wor
     expect(await requestText([user(prompt)])).toContain("It has no model behind it.");
 });
 
-test("a model whose replies are short says the beginning", async () => {
+test("a model with short replies sends the beginning of a reply", async () => {
   const replies = chats.filter(({ tool, needsImage }) => !tool && !needsImage);
   for (const { prompt, id } of replies) {
     const text = await requestText([user(prompt)], { model: "gamma-chat-1-6-251015" });

@@ -24,7 +24,7 @@ export type Locks = "sound" | "absent" | "refused";
 
 /** A connection between a tab and the gateway. */
 export interface Connection {
-  readonly line: ReturnType<typeof openBody>;
+  readonly body: ReturnType<typeof openBody>;
   readonly requests: Record<string, unknown>[];
   readonly tab: Tab;
   said: string;
@@ -75,9 +75,9 @@ export function createTabsScenario(whenBusy: WhenBusy, kind: Locks) {
       async (request) => {
         if (!state.isAlive) return new Promise<never>(() => {});
         const requests = (await request.json()).messages;
-        const connection = openBody();
-        connections.push({ line: connection, requests, tab, said: "", calls: 0, isOver: false });
-        return streamResponse(connection.body);
+        const body = openBody();
+        connections.push({ body, requests, tab, said: "", calls: 0, isOver: false });
+        return streamResponse(body.body);
       },
       { clock, retry: { limit: 0 } },
     );

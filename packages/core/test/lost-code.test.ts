@@ -55,7 +55,7 @@ describe("a request whose code for failures is lost", () => {
   const fail = () => Promise.reject(new TypeError("Failed to fetch"));
   const respond = () => new Response(writeFrames([text, stop, "[DONE]"]));
 
-  test("A page has loaded it by the end of the first response, so that a later failure is retried", async () => {
+  test("A page loads that code with its first response, so that a later failure is retried", async () => {
     const responses = [respond, fail, respond];
     const { streamChat, client, requests } = await importWithout([], () => responses.shift()?.() as Response);
     vi.stubGlobal("document", {});
@@ -66,7 +66,7 @@ describe("a request whose code for failures is lost", () => {
     expect(requests).toHaveLength(3);
   });
 
-  test("A page has loaded it while it waits for a response, so that its loss is retried", async () => {
+  test("A page loads that code while it waits for a response, so that its loss is retried", async () => {
     let lost: (cause: unknown) => void = () => {};
     const waiting = () => new Promise<Response>((_, reject) => (lost = reject));
     const responses = [waiting, respond];
@@ -95,7 +95,7 @@ describe("a response whose error has lost the code that describes it", () => {
     await expect(streamChat(client, question).result()).rejects.toMatchObject(refused);
   });
 
-  test("A page has loaded it by the end of the first response, so that a later refusal keeps its words", async () => {
+  test("A page loads that code with its first response, so that a later refusal keeps its message", async () => {
     const responses = [
       () => new Response(writeFrames([text, stop, "[DONE]"])),
       () => Response.json({ error: { message: "No.", code: "busy" } }, { status: 403 }),

@@ -26,7 +26,9 @@ test("the video of a watched task is copied once, without a page and however man
   await create("video");
   await clock.run(POLL_MS);
   await until(() => sources.fetched()).toHaveLength(3);
-  expect(sources.fetched()).toEqual(["framed.mp4", "framed.png", "video.mp4"].map((name) => `${CDN}/${name}`));
+  expect(sources.fetched()).toEqual(
+    ["framed.mp4", "framed.png", "video.mp4"].map((name) => `${CDN}/${name}`),
+  );
   await until(() => files.keys()).toHaveLength(3);
 });
 

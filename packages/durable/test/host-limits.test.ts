@@ -39,7 +39,7 @@ describe.each(["node", "postgres"] as const)("%s", (kind) => {
   const open = async () =>
     kind === "node" ? nodeHost({ file: ":memory:" }) : postgresHost({ url: await postgresURL() });
 
-  test("refuses what is more than 1,000 operations that wait for one key, and serves others", async () => {
+  test("refuses more than 1,000 waiting operations for one key, and serves other keys", async () => {
     const host = await open();
     const bound = bind(host);
     await bound.run("ready", reserve, { id: "0" });

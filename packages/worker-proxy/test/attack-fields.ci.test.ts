@@ -165,7 +165,7 @@ describe("a field that the model's table does not list (case 52)", () => {
     ["image", { max_images: 15 }],
     ["image", { n: 15 }],
     ["image", { sequential_image_generation_options: { max_images: 2, n: 15 } }],
-  ] as const)("%s: a cap is not got around by %o", async (family, more) => {
+  ] as const)("%s: %o can't bypass a cap", async (family, more) => {
     const [path, body] = requests[family];
     proxy.upstream.requests.length = 0;
     const { status } = await proxy.call("ada", { ...body, ...more }, { path });

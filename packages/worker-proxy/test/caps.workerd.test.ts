@@ -199,11 +199,11 @@ describe("a field that a request leaves out is set within the cap (case 28)", ()
     },
   );
 
-  test("nothing that its silence does not need", async () => {
+  test("a field whose absence costs nothing stays absent", async () => {
     expect((await beta({ "parameters.seed": 9 }, '"input":{}')).sent).toEqual({ input: {} });
   });
 
-  test("the most images of a sequence, and the first size", async () => {
+  test("the largest number of images of a sequence, and the first size", async () => {
     const { sent } = await image(images, '"prompt":"a"');
     expect(sent).toEqual({
       prompt: "a",

@@ -92,7 +92,7 @@ describe("a field outside the model's table does not reach the gateway (case 52)
     expect(error?.["message"]).toMatch(/"best_of".*allowFields/);
   });
 
-  test("the refusal names the ways out", async () => {
+  test("the refusal names what to do instead", async () => {
     expect((await chat({ seed: 7 })).error?.["message"]).toMatch(/allowFields.*adaptOpenAI\(\)/);
   });
 

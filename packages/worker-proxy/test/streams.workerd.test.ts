@@ -163,7 +163,7 @@ test("a count that was never given back ends with `limits.totalMs` (case 58)", a
   await next.body?.cancel();
 });
 
-test("sixteen by default; under `public` all are one user, and none is counted (case 58)", async () => {
+test("a user has at most sixteen streams by default, and with `public` none is counted (case 58)", async () => {
   const { open } = openStreams(1, endless, { limits: {} });
   const held = await Promise.all(Array.from({ length: 17 }, () => open()));
   expect(held.filter(({ status }) => status === 429)).toHaveLength(1);

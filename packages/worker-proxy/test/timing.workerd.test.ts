@@ -44,7 +44,7 @@ describe("the request id of a response", () => {
     expect(events).toMatchObject([{ requestId: readId(response) }]);
   });
 
-  test("is the proxy's on what it refuses itself, each time another, and never the client's", async () => {
+  test("is a new id of the proxy for each of its refusals, and never the client's", async () => {
     const { call, events } = openProxy();
     const ids: unknown[] = [];
     for (const path of ["/v1/models", "/v1/chat/completions?a", "/v1/chat/completions"])
