@@ -84,7 +84,9 @@ describe("a file", () => {
     await store(png);
     await cutAttempts("files/sweep", 3);
     await clock.pass(DAY_MS + MINUTE_MS);
-    expect(logs.join()).toContain("job files/sweep, attempt 4: Error: it ended its process 3 times");
+    expect(logs.join()).toContain(
+      "job files/sweep, attempt 4: Error: its last 3 attempts ended their process, or lost the database",
+    );
     expect(keys()).toHaveLength(1);
     await clock.pass(11 * MINUTE_MS);
     // the next sweep runs beside this test

@@ -6,7 +6,17 @@ import { postgresHost } from "@sluice/durable/postgres";
 import type { Host } from "@sluice/worker-proxy";
 import type { BoundHost, Job, StoredPart } from "@sluice/worker-proxy/plugin";
 import { Client } from "pg";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from "vitest";
 import { job, operation, reading, source } from "../src/host/define.js";
 import {
   faultPart,
@@ -118,6 +128,23 @@ test("a connection for notifications that fails is reported once, and made again
   expect(reports.filter((subject) => subject.startsWith("notifications"))).toHaveLength(1);
   await reader.cancel();
   await Promise.all([host.close(), other.close()]);
+  network.close();
+});
+
+test("a timer whose claim was stored, though its response was lost, runs without waiting for a lease", async () => {
+  const url = new URL(await postgresURL());
+  const network = await openTCPProxy(Number(url.port));
+  url.port = `${network.port}`;
+  const host = postgresHost({ url: url.href, schema: "claims" });
+  const bound = bind(host);
+  await bound.run("a", planInnocent, { id: "one" });
+  // the timer is due, so that this is the commit of its claim
+  await network.cutAt("after", "COMMIT");
+  // a lease takes 15 s
+  await expect
+    .poll(() => bound.run("a", readIds, null), { timeout: 10_000 })
+    .toEqual(["begin one", "end one"]);
+  await host.close();
   network.close();
 });
 
@@ -259,6 +286,75 @@ test("a job that runs while its process is paused for an hour is not run again b
   end();
   vi.useRealTimers();
   await host.close();
+});
+
+describe("A job on a database that refuses to store", () => {
+  let runs = 0;
+  let end = () => {};
+  const hold = job("limits.refused", 3, async () => {
+    runs += 1;
+    await new Promise<void>((resolve) => {
+      end = resolve;
+    });
+  });
+  const plan = operation("limits.planRefused", async (transaction, _: null) => {
+    await transaction.schedule(hold, { id: "a", at: transaction.now, input: null });
+    return null;
+  });
+  const refuse = operation("limits.refuse", async ({ query }, { isOn }: { isOn: boolean }) => {
+    await query(isOn ? "INSERT INTO limits_refused (id) VALUES (1)" : "DELETE FROM limits_refused");
+    return null;
+  });
+  const reports: string[] = [];
+  let host: ReturnType<typeof nodeHost>;
+  let bound: BoundHost;
+
+  beforeEach(async () => {
+    runs = 0;
+    reports.length = 0;
+    vi.useFakeTimers();
+    host = nodeHost({ file: ":memory:" });
+    const tables = ["CREATE TABLE IF NOT EXISTS limits_refused (id BIGINT NOT NULL PRIMARY KEY)"].concat(
+      ["UPDATE", "DELETE"].map(
+        (change) => `CREATE TRIGGER refuse_${change} BEFORE ${change} ON timers
+          WHEN EXISTS (SELECT 1 FROM limits_refused) BEGIN SELECT RAISE(ABORT, 'refused'); END`,
+      ),
+    );
+    const part = { tables, operations: [plan, refuse], jobs: [hold] };
+    bound = host.open({
+      parts: [faultPart, part],
+      report: (subject, error) => void reports.push(`${subject}: ${error}`),
+    })({});
+    await bound.run("a", plan, null);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await bound.run("a", refuse, { isOn: true });
+  });
+  afterEach(async () => {
+    vi.useRealTimers();
+    await host.close();
+  });
+
+  test("runs once if its end can't be stored for minutes, and does not count as a crash", async () => {
+    end();
+    await vi.advanceTimersByTimeAsync(300_000);
+    expect(reports).toContain("job limits.refused, its end could not be stored: Error: refused");
+    expect(await bound.run("a", readTimers, null)).toEqual(["a"]);
+    await bound.run("a", refuse, { isOn: false });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await bound.run("a", readTimers, null)).toEqual([]);
+    expect(runs).toBe(1);
+    expect(reports.filter((report) => report.includes("attempt"))).toEqual([]);
+  });
+
+  test("is not begun beside itself if its lease can't be renewed for minutes", async () => {
+    await vi.advanceTimersByTimeAsync(300_000);
+    await bound.run("a", refuse, { isOn: false });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(runs).toBe(1);
+    end();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await bound.run("a", readTimers, null)).toEqual([]);
+  });
 });
 
 test("a full disk is an error that says so, and nothing is stored in part", async () => {

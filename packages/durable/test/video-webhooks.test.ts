@@ -338,7 +338,9 @@ describe("a dead letter (case 127)", () => {
       await jump(HOUR);
     }
     await advance(2 * SECOND);
-    expect(lines()).toContain("job videos.deliver, attempt 4: Error: it ended its process 3 times");
+    expect(lines()).toContain(
+      "job videos.deliver, attempt 4: Error: its last 3 attempts ended their process, or lost the database",
+    );
     const [deadLetter] = await listDeadLetters();
     expect(deadLetter).toMatchObject({ attempts: 9, cause: expect.stringContaining("the process ended") });
     expect(sent).toHaveLength(1);

@@ -550,7 +550,7 @@ describe("a task that is watched from its create", () => {
     gateway.next = done;
     await until(() => events.length === 1);
     expect(log.mock.calls.join()).toContain(
-      "job videos.poll, attempt 4: Error: it ended its process 3 times",
+      "job videos.poll, attempt 4: Error: its last 3 attempts ended their process, or lost the database",
     );
     expect(polls).toHaveLength(2);
     expect(events).toMatchObject([{ job: "watch", outcome: "complete" }]);

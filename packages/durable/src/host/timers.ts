@@ -12,7 +12,7 @@ const LONG_MS = 3_000;
 const MAX_JOBS_OF_KEY = MAX_ALL_JOBS / MAX_BUSY_KEYS;
 /** Lease of a running job, in milliseconds. Without renewal, because the process ended, the job is tried again. */
 const LEASE_MS = 15_000;
-/** Maximum number of consecutive attempts that may end their process. */
+/** Maximum number of consecutive attempts that may end without storing their end, as when their process is killed. */
 const MAX_DEATHS = 3;
 /** Maximum number of concurrent jobs that may have ended their process, and the pause of the other suspects. */
 const MAX_SUSPECTS = 8;
@@ -30,6 +30,8 @@ const UNKNOWN_JOB: Job<never> = {
 /** Pause before the second attempt, in milliseconds. It doubles for each attempt, up to an hour. */
 const RETRY_MS = 2_000;
 const MAX_RETRY_MS = 3_600_000;
+/** Maximum pause before the end of an attempt is stored again, in milliseconds. */
+const MAX_STORE_MS = 30_000;
 /** Minimum backward step of a clock that makes old turns of keys due again, in milliseconds. */
 const CLOCK_MS = 1_000;
 /** Pause between the end of a job and the next claim, in milliseconds. */
@@ -50,6 +52,10 @@ interface RunningJob {
   readonly controller: AbortController;
   /** Unix milliseconds. */
   readonly startedAt: number;
+  /** Time of the database at which the stored lease ends, in Unix milliseconds. */
+  leaseUntil: number;
+  /** Ends the pause before the end of the job is stored again. */
+  stopWaiting: () => void;
   ended: Promise<void>;
 }
 
@@ -59,6 +65,8 @@ export class Timers {
   readonly #host: TimerHost;
   readonly #jobs: ReadonlyMap<string, Job<never>>;
   readonly #running = new Set<RunningJob>();
+  /** Claims by timer whose commit has not succeeded. The database may have stored them nevertheless. */
+  readonly #unconfirmed = new Map<string, ClaimedTimer>();
   #renewal: ReturnType<typeof setInterval> | undefined;
   #claimedAt = 0;
   /** True while more timers may be due than can run. */
@@ -89,12 +97,13 @@ export class Timers {
     const limit = this.#countFree();
     this.#hasBacklog = true;
     if (limit <= 0) return undefined;
-    const [claimed, nextInMs] = await this.#host.database.transact(null, async (query, now) => {
+    const [claimed, nextInMs, leaseUntil] = await this.#host.database.transact(null, async (query, now) => {
       const timers = await this.#claim(query, now, limit);
       const next = await this.#rows.readNextKey(query, now);
-      return [timers, next === null ? undefined : next - now] as const;
+      return [timers, next === null ? undefined : next - now, now + LEASE_MS] as const;
     });
-    for (const timer of claimed) this.#start(timer);
+    this.#unconfirmed.clear();
+    for (const timer of claimed) this.#start(timer, leaseUntil);
     this.#hasBacklog = claimed.length > 0 || this.#busyKeys().length > 0;
     return claimed.length > 0 ? 0 : nextInMs;
   }
@@ -103,7 +112,10 @@ export class Timers {
   async close(withinMs: number): Promise<void> {
     await waitAtMost(withinMs, this.ended());
     this.#isClosed = true;
-    for (const { controller } of this.#running) controller.abort(new Error("the host closes"));
+    for (const { controller, stopWaiting } of this.#running) {
+      controller.abort(new Error("the host closes"));
+      stopWaiting();
+    }
     const left = [...this.#running].map(({ timer }) => timer);
     clearInterval(this.#renewal);
     if (left.length === 0) return;
@@ -117,16 +129,21 @@ export class Timers {
 
   async #claim(query: Query, now: number, limit: number): Promise<readonly ClaimedTimer[]> {
     if (now < this.#claimedAt - CLOCK_MS) await this.#rows.repair(query, now);
-    // after a pause of this process its own leases have expired: keep the jobs that no other process has begun
-    if (now > this.#claimedAt + LEASE_MS) await this.#renewAll(query, now);
     this.#claimedAt = now;
+    // after a pause of this process or of its database, renew the jobs that no other process has begun
+    const expired = [...this.#running].filter(({ leaseUntil }) => leaseUntil <= now);
+    await this.#renewLeases(query, expired, now + LEASE_MS);
+    await this.#rows.putBack(query, [...this.#unconfirmed.values()], now);
     const claimed = await this.#rows.claim(query, now, {
       leaseUntil: now + LEASE_MS,
       limit,
       limitOfKey: MAX_JOBS_OF_KEY,
       busy: this.#busyKeys(),
     });
-    return await this.#putSuspectsBack(query, now, claimed);
+    const timers = await this.#putSuspectsBack(query, now, claimed);
+    for (const timer of timers)
+      this.#unconfirmed.set(JSON.stringify([timer.key, timer.job, timer.id]), timer);
+    return timers;
   }
 
   #busyKeys(): readonly string[] {
@@ -158,17 +175,18 @@ export class Timers {
     return left;
   }
 
-  #start(timer: ClaimedTimer): void {
+  #start(timer: ClaimedTimer, leaseUntil: number): void {
     const running: RunningJob = {
       timer,
       controller: new AbortController(),
       startedAt: Date.now(),
+      leaseUntil,
+      stopWaiting: () => {},
       ended: Promise.resolve(),
     };
     this.#running.add(running);
     this.#renewal ??= setInterval(() => void this.#renew(), LEASE_MS / 3);
     running.ended = this.#run(running)
-      // if the end can't be stored, the lease ends, and the job is claimed again
       .catch((error) => this.#host.report(`job ${timer.job}`, error))
       .finally(() => {
         this.#running.delete(running);
@@ -181,36 +199,44 @@ export class Timers {
   }
 
   async #renew(): Promise<void> {
+    const jobs = [...this.#running];
     try {
-      await this.#host.database.transact(null, (query, now) => this.#renewAll(query, now));
+      const leaseUntil = await this.#host.database.transact(null, async (query, now) => {
+        await this.#renewLeases(query, jobs, now + LEASE_MS);
+        return now + LEASE_MS;
+      });
+      for (const running of jobs) running.leaseUntil = leaseUntil;
     } catch (error) {
       this.#host.report("the leases of jobs could not be renewed", error);
     }
   }
 
-  async #renewAll(query: Query, now: number): Promise<void> {
-    const timers = [...this.#running].map(({ timer }) => timer);
-    await this.#rows.renew(query, timers, now + LEASE_MS);
+  async #renewLeases(query: Query, jobs: readonly RunningJob[], leaseUntil: number): Promise<void> {
+    const timers = jobs.map(({ timer }) => timer);
+    await this.#rows.renew(query, timers, leaseUntil);
   }
 
-  async #run({ timer, controller }: RunningJob): Promise<void> {
+  async #run(running: RunningJob): Promise<void> {
+    const { timer, controller } = running;
     const { key, job: name, attempts, deaths, input } = timer;
     const job = this.#jobs.get(name) ?? UNKNOWN_JOB;
     const context = this.#host.createContext(key, attempts, controller.signal);
     const report = (what: string, error: unknown) => this.#host.report(`job ${name}, ${what}`, error);
     try {
-      if (deaths > MAX_DEATHS) throw new Error(`it ended its process ${MAX_DEATHS} times`);
+      if (deaths > MAX_DEATHS)
+        throw new Error(`its last ${MAX_DEATHS} attempts ended their process, or lost the database`);
       if (attempts > job.attempts && isSuspect(timer))
         throw new Error(`the last of its ${job.attempts} attempts was cut off`);
       if (attempts <= job.attempts) {
         await this.#runWithin(controller, () => job.run(context, JSON.parse(input) as never));
-        return await this.#end(timer, null);
+        return await this.#end(running, null);
       }
     } catch (error) {
       // `close` puts the timer back
       if (this.#isClosed) return;
       report(`attempt ${Math.min(attempts, job.attempts)}`, error);
-      if (attempts < job.attempts && deaths <= MAX_DEATHS) return await this.#end(timer, getPause(attempts));
+      if (attempts < job.attempts && deaths <= MAX_DEATHS)
+        return await this.#end(running, getPause(attempts));
     }
     // counted after the attempts, so that `run` is not called again
     const tries = Math.max(1, attempts - job.attempts + 1);
@@ -224,7 +250,7 @@ export class Timers {
       if (!isLast) retryMs = getPause(tries);
     }
     const isBounded = Number.isFinite(job.attempts);
-    await this.#end(isBounded ? { ...timer, attempts: Math.max(attempts, job.attempts) } : timer, retryMs);
+    await this.#end(running, retryMs, isBounded ? Math.max(attempts, job.attempts) : attempts);
   }
 
   /** Runs work for up to {@link MAX_JOB_MS}, until the controller aborts. */
@@ -241,12 +267,31 @@ export class Timers {
     }
   }
 
-  /** @param retryMs pause before the next attempt; null without one */
-  async #end(timer: ClaimedTimer, retryMs: number | null): Promise<void> {
-    const due = await this.#host.database.transact(timer.key, (query, now) =>
-      this.#rows.end(query, timer, retryMs === null ? null : now + retryMs),
-    );
-    if (due !== null) this.#host.onSchedule(due);
+  /**
+   * Stores the end of an attempt. It tries until the database works again, because the row counts an attempt without
+   * an end as the end of its process.
+   *
+   * @param retryMs pause before the next attempt; null without one
+   */
+  async #end(running: RunningJob, retryMs: number | null, attempts = running.timer.attempts): Promise<void> {
+    const timer = { ...running.timer, attempts };
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const due = await this.#host.database.transact(timer.key, (query, now) =>
+          this.#rows.end(query, timer, retryMs === null ? null : now + retryMs),
+        );
+        if (due !== null) this.#host.onSchedule(due);
+        return;
+      } catch (error) {
+        this.#host.report(`job ${timer.job}, its end could not be stored`, error);
+      }
+      const woken = new Promise<void>((resolve) => {
+        running.stopWaiting = resolve;
+      });
+      if (!this.#isClosed) await waitAtMost(Math.min(getPause(tries), MAX_STORE_MS), woken);
+      // `close` puts the timer back
+      if (this.#isClosed) return;
+    }
   }
 }
 
