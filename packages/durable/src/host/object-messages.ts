@@ -10,11 +10,14 @@ export interface ObjectRequest {
   readonly input: JSONValue;
 }
 
+/** A refusal as JSON. */
+export type SentRefusal = Pick<Refusal, "reason" | "details">;
+
 /** An error in the form that an object sends to a Worker. */
 export interface SentError {
   readonly name: string;
   readonly message: string;
-  readonly refusal?: Pick<Refusal, "reason" | "details">;
+  readonly refusal?: SentRefusal;
 }
 
 /** The body of an object's response. */
@@ -45,7 +48,7 @@ export function describeError(error: unknown): SentError {
   return { name, message, ...(refusal && { refusal }) };
 }
 
-function readRefusal({ reason, details }: Refusal): Pick<Refusal, "reason" | "details"> {
+function readRefusal({ reason, details }: Refusal): SentRefusal {
   const { cause, ...sent } = details;
   const problem = cause === undefined ? details.problem : `${details.problem ?? reason}: ${String(cause)}`;
   return { reason, details: { ...sent, ...(problem && { problem }) } };

@@ -8,7 +8,6 @@ import {
   type PluginServer,
   Refusal,
   type StoredPart,
-  type UserData,
 } from "@sluice/worker-proxy/plugin";
 import { persistentJob } from "../host/define.js";
 import { createUserKey } from "../host/user-key.js";
@@ -34,31 +33,11 @@ interface JobToSend {
   readonly maxOpen?: number | undefined;
 }
 
-/** The jobs of a plugin: requests that are sent to the gateway once, and whose responses are stored. */
-export interface Jobs {
-  readonly storage: StoredPart;
-  readonly userData: UserData<unknown>;
-  connect(server: PluginServer<never>): void;
-  /**
-   * Creates the route `GET /health`, unless another plugin opens it. A client that lost the response reads there what
-   * the proxy has.
-   */
-  createRoutes(plugins: readonly ProxyPlugin<never>[]): readonly PluginRoute<never>[];
-  /** Sends a request, or returns the response that is stored for its id. @throws {Refusal} */
-  send(admitted: AdmittedRequest<unknown>, toSend: JobToSend): Promise<OpenedResponse>;
-  /** Opens a stored response; undefined if none is stored. @throws {Refusal} */
-  open(admitted: AdmittedRequest<unknown>, read: ReadRequest): Promise<OpenedResponse | undefined>;
-  /** Tells a job to stop. Returns false if the job does not exist. */
-  stop(env: unknown, userId: string, id: string, reason: StopReason): Promise<boolean>;
-  /** Returns the end code of a job; undefined for an open, a complete or a missing job. */
-  readEndCode(env: unknown, userId: string, id: string): Promise<string | undefined>;
-}
-
 /** Maximum number of attempts to begin a request: its id may be freed meanwhile, or its Durable Object may end. */
 const MAX_ATTEMPTS = 4;
 
-/** Creates the jobs of a plugin. */
-export function createJobs(options: JobsOptions): Jobs {
+/** Creates the jobs of a plugin: requests that are sent to the gateway once, and whose responses are stored. */
+export function createJobs(options: JobsOptions) {
   const { kind } = options;
   let connected: JobServer | undefined;
   const getServer = (): JobServer => {
@@ -81,43 +60,54 @@ export function createJobs(options: JobsOptions): Jobs {
   const healthCheck = health<never>();
   return {
     storage,
-    userData: createUserData(jobs, read, open),
-    connect(server) {
+    userData: createUserData(jobs, openKey),
+    connect(server: PluginServer<never>): void {
       ensure(!connected, `${kind}: their plugin belongs to one proxy; make another one`);
       connected = server as unknown as JobServer;
       healthCheck.connect?.(server);
     },
-    createRoutes(plugins) {
+    /**
+     * Creates the route `GET /health`, unless another plugin opens it. A client that lost the response reads there what
+     * the proxy has.
+     */
+    createRoutes(plugins: readonly ProxyPlugin<never>[]): readonly PluginRoute<never>[] {
       const isOpen = plugins.some(({ routes = [] }) => routes.some(({ path }) => path === "/health"));
       const first = plugins.find(({ features }) => features?.["health"]);
       return isOpen || first?.storage !== storage ? [] : (healthCheck.routes ?? []);
     },
     send,
-    async open({ env, user, request }, input) {
-      const { host, key } = await open(env, user.id);
+    /** Opens a stored response; undefined if none is stored. @throws {Refusal} */
+    async open(
+      { env, user, request }: AdmittedRequest<unknown>,
+      input: ReadRequest,
+    ): Promise<OpenedResponse | undefined> {
+      const { host, key } = await openKey(env, user.id);
       return openResponse(await host.open(key, read, { ...input }), request.signal);
     },
-    async stop(env, userId, id, reason) {
-      const { host, key } = await open(env, userId);
+    /** Tells a job to stop. Returns false if the job does not exist. */
+    async stop(env: unknown, userId: string, id: string, reason: StopReason): Promise<boolean> {
+      const { host, key } = await openKey(env, userId);
       return host.run(key, store.stop, { id, reason });
     },
-    async readEndCode(env, userId, id) {
-      const { host, key } = await open(env, userId);
+    /** Returns the end code of a job; undefined for an open, a complete or a missing job. */
+    async readEndCode(env: unknown, userId: string, id: string): Promise<string | undefined> {
+      const { host, key } = await openKey(env, userId);
       const live = readLive({ host, key }, store, id);
       const [job] = live ? [live] : await host.run(key, store.jobs, { ids: [id] });
       return job?.code;
     },
   };
 
-  async function open(env: unknown, userId: string): Promise<KeyContext> {
+  async function openKey(env: unknown, userId: string): Promise<KeyContext> {
     return { host: getServer().host(env), key: await createUserKey(userId), env };
   }
 
+  /** Sends a request, or returns the response that is stored for its id. @throws {Refusal} */
   async function send(admitted: AdmittedRequest<unknown>, toSend: JobToSend): Promise<OpenedResponse> {
     const { env, user, path, body, request } = admitted;
     // `user_id` is left out, because it differs after a change of the proxy's secret
     const [{ host, key }, fingerprint] = await Promise.all([
-      open(env, user.id),
+      openKey(env, user.id),
       hashText(JSON.stringify([path, { ...body, user_id: undefined }])),
     ]);
     const job = { ...readRequest(admitted, toSend), fingerprint, maxOpen: toSend.maxOpen ?? null };

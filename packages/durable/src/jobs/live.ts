@@ -1,8 +1,7 @@
 import type { HostContext } from "@sluice/worker-proxy/plugin";
 import { shareByHost } from "../shared/share-by-host.js";
-import { type Feed, readStored } from "./feed.js";
 import type { JobsContext } from "./options.js";
-import { cutPart, type Part } from "./parts.js";
+import { cutPart, type Part, readRow } from "./parts.js";
 import { Changes, Readers } from "./readers.js";
 import type { JobStatus } from "./readings.js";
 import { isOpen, type JobState, type ResponseHead } from "./states.js";
@@ -13,8 +12,8 @@ const TAIL_BYTES = 65_536;
 /** Time for which a response stays in memory after its end, because its reader may start late. */
 const LINGER_MS = 10_000;
 
-/** A response in progress, in the process of its owner: what readers read before it is stored. */
-export class LiveJob implements Feed {
+/** A response in the process of its owner, which also has the events that are not stored yet. */
+export class LiveJob {
   readonly changes = new Changes();
   readonly readers: Readers;
   readonly isLive = true;
@@ -58,6 +57,7 @@ export class LiveJob implements Feed {
     return { state, code, head, lastId, isWhole, expiresAt: undefined };
   }
 
+  /** Returns the events after an id: undefined if none follow yet, `"missing"` if they are not stored. */
   async readPart(after: number): Promise<Part | "missing" | undefined> {
     if (after >= this.lastId) return undefined;
     const [oldest] = this.#tail;
@@ -96,6 +96,17 @@ export class LiveJob implements Feed {
     this.code = code;
     this.changes.notify();
   }
+}
+
+/** Reads the stored events after an id. */
+export async function readStored(
+  { host, key }: HostContext,
+  store: JobStore,
+  id: string,
+  after: number,
+): Promise<Part | "missing"> {
+  const [row] = await host.run(key, store.parts, { id, after });
+  return row ? readRow(row, after) : "missing";
 }
 
 type LiveContext = Pick<HostContext, "host" | "key">;

@@ -153,39 +153,23 @@ export class JobOwner {
    */
   async end({ code, ...end }: OwnEnd): Promise<readonly string[] | undefined> {
     const { jobs, context, live } = this.#options;
-    this.#stopTimers();
-    await this.#storing;
-    const parts = [...this.#unstored];
-    const input: End = { ...this.#append(parts), ...end, code: code ?? null };
-    try {
-      const { isEnded, dropped } = await this.#retry(() =>
-        context.host.run(context.key, jobs.store.end, input as never),
-      );
-      const how = isEnded ? end.state : "lost";
-      live.isStored = isEnded;
-      this.#noteStored(parts);
-      live.finish(how, isEnded ? code : jobs.lostCode);
-      return isEnded ? dropped : undefined;
-    } catch (error) {
-      this.#report(error);
-      // readers in this process still get the whole response; later readers find a lost job
-      live.finish(end.state, code);
-      return undefined;
-    }
+    const ended = await this.#runLast(() => {
+      const input: End = { ...this.#append(this.#unstored), ...end, code: code ?? null };
+      return context.host.run(context.key, jobs.store.end, input as never);
+    });
+    if (ended) this.#noteStored([...this.#unstored]);
+    live.isStored = ended?.isEnded === true;
+    // after a failure readers in this process still get the whole response, and later readers find a lost job
+    if (ended?.isEnded === false) live.finish("lost", jobs.lostCode);
+    else live.finish(end.state, code);
+    return ended?.isEnded ? ended.dropped : undefined;
   }
 
   /** Frees the id. Returns false if the job was lost, or the id could not be freed. */
   async free(settlement: Settlement, isSettled: boolean): Promise<boolean> {
     const { jobs, context, request } = this.#options;
-    this.#stopTimers();
-    await this.#storing;
-    try {
-      const input = { ...identify(request), settlement, isSettled };
-      return await this.#retry(() => context.host.run(context.key, jobs.store.free, input));
-    } catch (error) {
-      this.#report(error);
-      return false;
-    }
+    const input = { ...identify(request), settlement, isSettled };
+    return (await this.#runLast(() => context.host.run(context.key, jobs.store.free, input))) === true;
   }
 
   close(): void {
@@ -292,19 +276,24 @@ export class JobOwner {
     return { ...identify(request), ...stored, lastId, isWhole, head: headText };
   }
 
-  /** Repeats failed work until the lease ends, because then another process may settle the job. */
-  async #retry<Result>(work: () => Promise<Result>): Promise<Result> {
+  /**
+   * Runs the last operation of the job. It repeats a failed operation until the lease ends, because then another process
+   * may settle the job. Returns undefined if the operation failed.
+   */
+  async #runLast<Result>(run: () => Promise<Result>): Promise<Result | undefined> {
+    this.#stopTimers();
+    await this.#storing;
     for (;;) {
       try {
-        return await work();
+        return await run();
       } catch (error) {
-        if (Date.now() + RETRY_MS >= this.#aliveUntil) throw error;
+        if (Date.now() + RETRY_MS >= this.#aliveUntil) return this.#report(error);
         await sleep(RETRY_MS);
       }
     }
   }
 
-  #report(error: unknown): void {
+  #report(error: unknown): undefined {
     const { jobs, context } = this.#options;
     void logJob(jobs, "a response could not be stored", error, context.env);
   }

@@ -30,7 +30,7 @@ const BEAT_MS = 25_000;
 export interface Reader {
   /** True once the client has disconnected, or has read nothing for two beats. */
   hasLeft: boolean;
-  /** True while the reader reads the body; false while it waits for the response or its end. */
+  /** True while the reader reads the body; false while it waits for the response. */
   isReading: boolean;
   /** True while the client has not read the last bytes. */
   isSending: boolean;

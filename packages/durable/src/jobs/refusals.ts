@@ -1,6 +1,6 @@
-import { Refusal } from "@sluice/worker-proxy/plugin";
+import type { Refusal } from "@sluice/worker-proxy/plugin";
 import { createRefusals } from "../shared/create-refusals.js";
-import type { ResponseHead, StoredRefusal } from "./states.js";
+import type { ResponseHead } from "./states.js";
 
 /** Creates a refusal of a job. */
 export const jobRefusal = createRefusals({
@@ -18,20 +18,10 @@ export const jobRefusal = createRefusals({
   job_unavailable: [503, "this request can't be stored now; try again", "plugin_unavailable"],
 });
 
-/** Returns the stored form of a refusal. It omits the cause, which is only in the log. */
-export function storeRefusal(refusal: Refusal): StoredRefusal {
-  const { status, code, message, type } = refusal;
-  const { param, budget, headers } = refusal.details;
-  return { status, code, message, type, param, budget, headers };
-}
-
-/** Creates a refusal from its stored form. */
-export function restoreRefusal({ param, budget, headers, ...said }: StoredRefusal): Refusal {
-  return new Refusal("said", { said, param, budget, ...(headers && { headers }) });
-}
-
-/** Creates the head of a response from a refusal. */
-export function createRefusalHead(refusal: Refusal): ResponseHead {
-  const { status } = refusal;
-  return { status, headers: {}, type: "application/json", refusal: storeRefusal(refusal) };
+/** Creates the head of a response from a refusal. It omits the cause, which is only in the log. */
+export function createRefusalHead({ status, code, message, type, details }: Refusal): ResponseHead {
+  const { param, budget, headers } = details;
+  const said = { status, code, message, type };
+  const refusal = { reason: "said", details: { said, param, budget, ...(headers && { headers }) } } as const;
+  return { status, headers: {}, type: "application/json", refusal };
 }

@@ -1,17 +1,13 @@
 import { Refusal } from "@sluice/worker-proxy/plugin";
 import { describeError, restoreError, type SentError } from "../host/object-messages.js";
-import { jobRefusal, restoreRefusal } from "./refusals.js";
-import type { ResponseHead, StoredRefusal } from "./states.js";
+import { jobRefusal } from "./refusals.js";
+import type { ResponseHead } from "./states.js";
 
-/** The first line that a reader receives, as JSON: a missing job, an error, or the head of the response. */
+/** The first line that a reader receives, as JSON. Without an error and a head, the job does not exist. */
 export interface HeadLine {
-  readonly isGone?: boolean;
-  readonly refusal?: StoredRefusal | undefined;
-  /** An error of this reader; the job itself may be fine. */
+  /** The refusal of the job, or an error of this reader. */
   readonly error?: SentError;
-  readonly head?: ResponseHead | undefined;
-  /** True if the response has an empty body. */
-  readonly isEmpty?: boolean;
+  readonly head?: ResponseHead;
   /** True if another request has begun the job. */
   readonly isReplayed?: boolean;
 }
@@ -31,7 +27,7 @@ export interface OpenedResponse {
   readonly head: ResponseHead;
   /** True if an earlier request has begun the job. */
   readonly isReplayed: boolean;
-  /** Null if the body is empty. */
+  /** Null for the status 204. */
   readonly body: ReadableStream<Uint8Array> | null;
 }
 
@@ -53,14 +49,13 @@ export async function openResponse(
   if (signal.aborted) leave();
   const { line, rest } = await readLine(reader);
   if (line === undefined) throw signal.aborted ? new Refusal("client_left") : jobRefusal("job_unavailable");
-  const { isGone, refusal, error, head, isEmpty, isReplayed = false } = JSON.parse(line) as HeadLine;
+  const { error, head, isReplayed = false } = JSON.parse(line) as HeadLine;
   const onEnd = () => signal.removeEventListener("abort", leave);
-  if (head && !isEmpty) return { head, isReplayed, body: openBody(rest, reader, signal, onEnd) };
+  if (head && head.status !== 204) return { head, isReplayed, body: openBody(rest, reader, signal, onEnd) };
   leave();
   onEnd();
   if (error) throw Refusal.from(restoreError(error));
-  if (refusal) throw restoreRefusal(refusal);
-  return isGone || !head ? undefined : { head, isReplayed, body: null };
+  return head && { head, isReplayed, body: null };
 }
 
 /** Creates the response to a client. */

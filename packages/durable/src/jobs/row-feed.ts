@@ -1,8 +1,8 @@
 import type { HostContext } from "@sluice/worker-proxy/plugin";
 import { shareByHost } from "../shared/share-by-host.js";
 import { checkJob } from "./check.js";
-import { type Feed, readStored } from "./feed.js";
 import { watchJob } from "./key-watch.js";
+import { readStored } from "./live.js";
 import type { JobsContext } from "./options.js";
 import type { Part } from "./parts.js";
 import { Changes, Readers } from "./readers.js";
@@ -13,7 +13,7 @@ import { isOpen } from "./states.js";
 const REPORT_MS = 10_000;
 
 /** Reads the rows of a response that has ended, or that no owner in this process writes. */
-export class RowFeed implements Feed {
+export class RowFeed {
   readonly changes = new Changes();
   readonly readers: Readers;
   readonly isLive = false;
@@ -40,11 +40,13 @@ export class RowFeed implements Feed {
     });
   }
 
+  /** Returns the state of the job; null if the job does not exist. */
   readStatus(): Promise<StoredJob | null> {
     this.#status ??= this.#loadStatus();
     return this.#status;
   }
 
+  /** Returns the events after an id: undefined if none follow yet, `"missing"` if they are not stored. */
   async readPart(after: number): Promise<Part | "missing" | undefined> {
     const status = await this.readStatus();
     if (status && after >= status.lastId)

@@ -1,14 +1,17 @@
-import type { HostContext, Refusal, Source } from "@sluice/worker-proxy/plugin";
+import { type HostContext, Refusal, type Source } from "@sluice/worker-proxy/plugin";
 import { source } from "../host/define.js";
-import type { Feed } from "./feed.js";
+import { describeError } from "../host/object-messages.js";
 import { findLive, type LiveJob } from "./live.js";
 import type { JobsContext } from "./options.js";
 import type { Reader } from "./readers.js";
 import type { JobStatus } from "./readings.js";
-import { jobRefusal, storeRefusal } from "./refusals.js";
+import { jobRefusal } from "./refusals.js";
 import { createHeadLine, type HeadLine } from "./response-stream.js";
-import { openRowFeed } from "./row-feed.js";
+import { openRowFeed, type RowFeed } from "./row-feed.js";
 import { isOpen } from "./states.js";
+
+/** A response that all readers in a process share: from memory in the process of its owner, otherwise from its rows. */
+type Feed = LiveJob | RowFeed;
 
 /** A reader of a job. */
 export type ReadRequest = {
@@ -16,9 +19,8 @@ export type ReadRequest = {
   /**
    * - `response`: waits for the response, and reads it from its start.
    * - `rest`: reads the events of a stream after the id `after`.
-   * - `end`: reads nothing, and ends when the job ends.
    */
-  readonly mode: "response" | "rest" | "end";
+  readonly mode: "response" | "rest";
   readonly after: number;
 };
 
@@ -64,13 +66,12 @@ export async function* serveReader(
   if (context.signal.aborted) leave();
   try {
     const status = await awaitHead(feed, reader, input);
-    if (reader.hasLeft || input.mode === "end") return;
+    if (reader.hasLeft) return;
     const first = readHead(feed, status, input, jobs.isStream);
     // set before the head is sent, so that concurrent readers count this reader
-    reader.isReading = first.head !== undefined && !first.isEmpty;
+    reader.isReading = first.head !== undefined && first.head.status !== 204;
     yield encoder.encode(createHeadLine({ ...first, ...(isReplayed && { isReplayed }) }));
-    if (!first.head || first.isEmpty) return;
-    yield* readBody(feed, reader, input.after, first.head.type === EVENTS);
+    if (reader.isReading) yield* readBody(feed, reader, input.after, first.head?.type === EVENTS);
   } finally {
     context.signal.removeEventListener("abort", leave);
     leave();
@@ -82,8 +83,7 @@ async function awaitHead(feed: Feed, reader: Reader, { mode }: ReadRequest): Pro
   for (;;) {
     const seen = feed.changes.count;
     const status = await feed.readStatus();
-    const isKnown =
-      !status || !isOpen(status.state) || mode === "rest" || (mode === "response" && status.head);
+    const isKnown = !status || !isOpen(status.state) || mode === "rest" || status.head;
     if (isKnown || reader.hasLeft) return status;
     await feed.changes.after(seen);
   }
@@ -96,11 +96,11 @@ function readHead(
   isStream: boolean,
 ): HeadLine {
   const isOver = status?.expiresAt !== undefined && status.expiresAt <= Date.now();
-  if (!status || (status.state === "refused" && !status.head) || (mode === "rest" && isOver))
-    return { isGone: true };
+  if (!status || (status.state === "refused" && !status.head) || (mode === "rest" && isOver)) return {};
   const { head = { status: 200, headers: {}, type: EVENTS }, state, lastId, isWhole } = status;
-  const refuse = (refusal: Refusal) => ({ refusal: storeRefusal(refusal) });
-  if (mode === "response" && head.refusal) return { refusal: head.refusal };
+  const refuse = (refusal: Refusal) => ({ error: describeError(refusal) });
+  if (mode === "response" && head.refusal)
+    return refuse(new Refusal(head.refusal.reason, head.refusal.details));
   // a reader of the stream gets the failure as an error event
   const events = head.refusal ? { ...head, status: 200, type: EVENTS } : head;
   const isText = events.type !== EVENTS;
@@ -108,12 +108,12 @@ function readHead(
   if (!isStream)
     return status.head && state !== "lost" ? { head: events } : refuse(jobRefusal("request_lost"));
   if (mode === "rest") {
-    if (isText) return { isGone: true };
+    if (isText) return {};
     const isKnown = feed.isLive || !isOpen(state);
     if (isKnown && isWhole && state !== "lost" && after > lastId)
       return refuse(jobRefusal("event_id_invalid"));
     if (!isOpen(state) && isWhole && state !== "lost" && after === lastId)
-      return { head: { ...events, status: 204 }, isEmpty: true };
+      return { head: { ...events, status: 204 } };
   }
   if (isText || feed.readers.reading < MAX_READERS) return { head: events };
   return refuse(jobRefusal("too_many_readers", { what: MAX_READERS, headers: { "retry-after": "60" } }));

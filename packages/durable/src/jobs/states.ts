@@ -1,3 +1,5 @@
+import type { SentRefusal } from "../host/object-messages.js";
+
 /**
  * The state of a job. Each change is one transaction:
  *
@@ -44,24 +46,13 @@ export type Payment = {
   readonly spent?: number | undefined;
 };
 
-/** A refusal in the form that is stored and sent to other processes. */
-export interface StoredRefusal {
-  readonly status: number;
-  readonly code: string;
-  readonly message: string;
-  readonly type?: string | undefined;
-  readonly param?: string | undefined;
-  readonly budget?: string | undefined;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-}
-
 /** The part of a response before its body. */
 export interface ResponseHead {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly type: string;
   /** A refusal that replaces the response. */
-  readonly refusal?: StoredRefusal | undefined;
+  readonly refusal?: SentRefusal;
 }
 
 /** Lease of an owner, in milliseconds. A job is lost when its owner does not renew the lease in time. */
@@ -79,7 +70,7 @@ export const CHECK_MS = 50_000;
 /** Pause before a timer retries a failed settlement, in milliseconds. */
 export const SETTLE_MS = 30_000;
 /** Time for which an owner stores events early after another process has reported a reader, in milliseconds. */
-export const ATCHECK_MS = 30_000;
+export const ATTEND_MS = 30_000;
 
 /** Parses the JSON of a column, without validation; undefined for null. */
 export function parseJSON<Value>(text: string | null): Value | undefined {

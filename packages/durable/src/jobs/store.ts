@@ -8,7 +8,7 @@ import type { JobsOptions } from "./options.js";
 import { createReadings } from "./readings.js";
 import {
   ALIVE_MS,
-  ATCHECK_MS,
+  ATTEND_MS,
   CHECK_MS,
   isOpen,
   type JobDetails,
@@ -166,7 +166,7 @@ export function createJobStore(context: StoreContext) {
       );
       if (!row || !isOpen(row.state)) return "ended";
       if (row.alive_until <= tx.now) return "lost";
-      const until = tx.now + ATCHECK_MS;
+      const until = tx.now + ATTEND_MS;
       await tx.query(`UPDATE jobs SET read_until = ? WHERE ${ONE}`, until, tx.key, kind, id);
       // the owner learns of the first reader at once
       if (row.read_until <= tx.now) tx.publish();

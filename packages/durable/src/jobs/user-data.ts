@@ -1,10 +1,8 @@
-import type { Source, UserData } from "@sluice/worker-proxy/plugin";
+import type { UserData } from "@sluice/worker-proxy/plugin";
 import { exportPage } from "../admin/export-page.js";
-import { waitAtMost } from "../shared/time.js";
 import { checkJob } from "./check.js";
 import type { JobsContext, KeyContext } from "./options.js";
 import type { StoredJob } from "./readings.js";
-import type { ReadRequest } from "./serve-reader.js";
 import type { JobStore } from "./store.js";
 
 /** A response in an export. */
@@ -26,21 +24,18 @@ type OpenKey = (env: unknown, userId: string) => Promise<KeyContext>;
 
 /** Maximum size of a response in an export, in characters. */
 const EXPORT_CHARACTERS = 4 * 1024 * 1024;
-/** Maximum time that a stopped job may take to end, in milliseconds. */
+/** Maximum time that stopped jobs may take to end, and the pause between two reads of them, in milliseconds. */
 const STOP_MS = 30_000;
+const PAUSE_MS = 100;
 
 /** Creates the functions that export and erase the jobs of a user. */
-export function createUserData(
-  jobs: JobsContext,
-  read: Source<ReadRequest>,
-  open: OpenKey,
-): UserData<unknown> {
+export function createUserData(jobs: JobsContext, openKey: OpenKey): UserData<unknown> {
   const { store } = jobs;
   return {
     name: store.kind,
-    eraseUser: async (env, userId) => eraseJobs(jobs, read, await open(env, userId)),
+    eraseUser: async (env, userId) => eraseJobs(jobs, await openKey(env, userId)),
     async exportUser(env, userId, cursor) {
-      const { host, key } = await open(env, userId);
+      const { host, key } = await openKey(env, userId);
       const read = (after: string) => host.run(key, store.list, { after });
       return exportPage(cursor, read, (row) => exportJob({ host, key }, store, row));
     },
@@ -48,29 +43,21 @@ export function createUserData(
 }
 
 /** Stops running jobs, and deletes all. The row of an unsettled reservation stays, without user data, until settled. */
-async function eraseJobs(jobs: JobsContext, read: Source<ReadRequest>, context: KeyContext): Promise<void> {
+async function eraseJobs(jobs: JobsContext, context: KeyContext): Promise<void> {
   const { store } = jobs;
-  const { host, key } = context;
   const unsettled = new Set<string>();
+  const until = Date.now() + STOP_MS;
   for (;;) {
-    const erased = await host.run(key, store.erase, null);
+    const erased = await context.host.run(context.key, store.erase, null);
     for (const id of erased.unsettled) unsettled.add(id);
-    for (const id of erased.open) {
-      // settles the job if it is lost, because then no owner stops it
-      await checkJob(jobs, context, id);
-      const ended = awaitEnd(context, read, id).then(() => true);
-      if (!(await waitAtMost(STOP_MS, ended)))
-        throw new Error(`${store.kind}: a request took longer than ${STOP_MS} ms to stop`);
-    }
     if (erased.open.length === 0 && !erased.hasMore) break;
+    if (erased.open.length > 0 && Date.now() >= until)
+      throw new Error(`${store.kind}: a request took longer than ${STOP_MS} ms to stop`);
+    // settles lost jobs, because no owner stops them
+    for (const id of erased.open) await checkJob(jobs, context, id);
+    if (erased.open.length > 0) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
   for (const id of unsettled) await checkJob(jobs, context, id);
-}
-
-/** Resolves when a job has ended. */
-async function awaitEnd({ host, key }: KeyContext, read: Source<ReadRequest>, id: string): Promise<void> {
-  const stream = await host.open(key, read, { id, mode: "end", after: 0 });
-  for await (const _ of stream as unknown as AsyncIterable<Uint8Array>);
 }
 
 async function exportJob(
