@@ -18,6 +18,8 @@ import { formatTable } from "./topic.ts";
  * the rounds, and ratios within a round.
  *
  *     pnpm build && node bench/hosts.ts [paced|short]
+ *
+ * A run takes ten minutes on an idle machine. `BENCH_ROUNDS=1` and one kind take two.
  */
 
 /** For each process of a host: a process more is there for more responses. */
@@ -147,8 +149,13 @@ async function startProcesses(count: number, findTarget: () => string): Promise<
         gateway.address,
         ...findTarget().split(" "),
       ]);
+      // without this, the bench would wait forever for a message of the process
+      const onExit = (code: number | null) => {
+        throw new Error(`a process of a host exited with code ${code}`);
+      };
+      child.once("exit", onExit);
+      closings.push(() => child.off("exit", onExit).disconnect());
       const [port] = (await once(child, "message")) as [number];
-      closings.push(() => child.disconnect());
       return { child, port };
     }),
   );
