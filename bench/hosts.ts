@@ -19,7 +19,7 @@ import { formatTable } from "./topic.ts";
  *
  *     pnpm build && node bench/hosts.ts [paced|short]
  *
- * A run takes ten minutes on an idle machine. `BENCH_ROUNDS=1` and one kind take two.
+ * `BENCH_ROUNDS=1` with one kind tries it out in about two minutes.
  */
 
 /** For each process of a host: a process more is there for more responses. */
