@@ -9,15 +9,17 @@ import type { CallRecord, Recorded } from "./recording.js";
 import { getTap, type TappedRequest } from "./tap.js";
 import { formatBytes, formatDuration, formatTime } from "./texts.js";
 
-interface CallsViewProps {
+export interface CallsViewProps {
   readonly client: Client;
   readonly prices: Prices | undefined;
   readonly recorded: Recorded;
+  /** Shows the message of a call in the app. @default calls have no button for it */
+  readonly onShowMessage?: ((messageId: string, chatId: string | undefined) => void) | undefined;
   readonly onClear: () => void;
 }
 
 /** The calls, newest first. Each row can be opened. */
-export function CallsView({ client, prices, recorded, onClear }: CallsViewProps) {
+export function CallsView({ client, prices, recorded, onShowMessage, onClear }: CallsViewProps) {
   const { calls, dropped } = recorded;
   const [openId, setOpenId] = useState<string>();
   if (calls.length === 0) return <p>No calls yet. Use the app.</p>;
@@ -26,14 +28,21 @@ export function CallsView({ client, prices, recorded, onClear }: CallsViewProps)
       <ol aria-label="Calls">
         {calls.map((call) => (
           <li key={call.callId}>
-            <button
-              type="button"
-              className="row"
-              aria-expanded={call.callId === openId}
-              onClick={() => setOpenId(call.callId === openId ? undefined : call.callId)}
-            >
-              <CallHead call={call} prices={prices} />
-            </button>
+            <div className="head">
+              <button
+                type="button"
+                className="row"
+                aria-expanded={call.callId === openId}
+                onClick={() => setOpenId(call.callId === openId ? undefined : call.callId)}
+              >
+                <CallHead call={call} prices={prices} />
+              </button>
+              {onShowMessage && call.messageId !== undefined && (
+                <button type="button" onClick={() => onShowMessage(call.messageId ?? "", call.chatId)}>
+                  Message
+                </button>
+              )}
+            </div>
             {call.callId === openId && <CallBody client={client} prices={prices} call={call} />}
           </li>
         ))}

@@ -2,12 +2,15 @@ import type { Client } from "@sluice/core";
 import { useClient } from "@sluice/react";
 import { Suspense, useEffect, useRef } from "react";
 import { createPortal } from "react-dom";
+import type { CallsViewProps } from "./calls-view.js";
 import { Panel, type SluiceDevtoolsProps } from "./devtools.js";
 import { getRecording } from "./recording.js";
 import { useShadowRoot } from "./shadow-root.js";
 
 /** Props of {@link SluiceDevtoolsPanel}. */
-export type SluiceDevtoolsPanelProps = Omit<SluiceDevtoolsProps, "defaultOpen">;
+export interface SluiceDevtoolsPanelProps
+  extends Omit<SluiceDevtoolsProps, "defaultOpen">,
+    Pick<CallsViewProps, "onShowMessage"> {}
 
 /**
  * The panel of `SluiceDevtools` as a part of the page. It fills its parent. The recording starts with its first mount.
@@ -30,13 +33,13 @@ function PanelOfProvider(props: Omit<DockedProps, "client">) {
   return <DockedPanel client={useClient()} {...props} />;
 }
 
-function DockedPanel({ client, prices }: DockedProps) {
+function DockedPanel({ client, prices, onShowMessage }: DockedProps) {
   const container = useRef<HTMLDivElement>(null);
   const root = useShadowRoot(container);
   useEffect(() => getRecording(client).start(), [client]);
   const panel = (
     <Suspense>
-      <Panel client={client} prices={prices} />
+      <Panel client={client} prices={prices} onShowMessage={onShowMessage} />
     </Suspense>
   );
   return (

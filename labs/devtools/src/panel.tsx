@@ -1,7 +1,6 @@
 import type { Client } from "@sluice/core";
-import type { Prices } from "@sluice/prices";
 import { type KeyboardEvent, useState, useSyncExternalStore } from "react";
-import { CallsView } from "./calls-view.js";
+import { CallsView, type CallsViewProps } from "./calls-view.js";
 import { FaultsView } from "./faults-view.js";
 import { getRecording } from "./recording.js";
 import { StoresView } from "./stores-view.js";
@@ -11,9 +10,7 @@ import { UsageView } from "./usage-view.js";
 const tabs = ["Calls", "Faults", "Chats", "Tasks", "Usage"] as const;
 type Tab = (typeof tabs)[number];
 
-interface PanelProps {
-  readonly client: Client;
-  readonly prices: Prices | undefined;
+interface PanelProps extends Pick<CallsViewProps, "client" | "prices" | "onShowMessage"> {
   /** Absent if something else closes the panel. */
   readonly onClose?: () => void;
 }
@@ -22,7 +19,8 @@ interface PanelProps {
 const lastTabs = new WeakMap<Client, Tab>();
 
 /** The panel. It is loaded when it is opened. */
-export function Panel({ client, prices, onClose }: PanelProps) {
+export function Panel({ onClose, ...props }: PanelProps) {
+  const { client } = props;
   const [tab, setTab] = useState(lastTabs.get(client) ?? "Calls");
   const select = (next: Tab) => {
     lastTabs.set(client, next);
@@ -44,7 +42,7 @@ export function Panel({ client, prices, onClose }: PanelProps) {
         )}
       </header>
       <div className="view" role="tabpanel" id="view" aria-labelledby={`tab-${tab}`}>
-        <View tab={tab} client={client} prices={prices} />
+        <View tab={tab} {...props} />
       </div>
     </section>
   );
@@ -80,12 +78,13 @@ function Tabs({ selected, onSelect }: { readonly selected: Tab; readonly onSelec
   );
 }
 
-function View({ tab, client, prices }: Pick<PanelProps, "client" | "prices"> & { readonly tab: Tab }) {
+function View({ tab, ...props }: Omit<PanelProps, "onClose"> & { readonly tab: Tab }) {
+  const { client } = props;
   const recording = getRecording(client);
   const recorded = useSyncExternalStore(recording.subscribe, recording.getSnapshot);
   switch (tab) {
     case "Calls":
-      return <CallsView client={client} prices={prices} recorded={recorded} onClear={recording.clear} />;
+      return <CallsView {...props} recorded={recorded} onClear={recording.clear} />;
     case "Faults":
       return <FaultsView client={client} recorded={recorded} />;
     case "Chats":

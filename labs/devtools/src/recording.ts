@@ -22,6 +22,7 @@ export interface CallRecord {
   readonly model: string | undefined;
   readonly path: string;
   readonly chatId: string | undefined;
+  readonly messageId: string | undefined;
   /** Unix milliseconds. */
   readonly startedAt: number;
   readonly attempts: readonly Attempt[];
@@ -198,13 +199,14 @@ function createRecording(client: Client): Recording {
   }
 }
 
-function createCall({ callId, kind, model, path, chatId }: Step): CallRecord {
+function createCall({ callId, kind, model, path, chatId, messageId }: Step): CallRecord {
   return {
     callId,
     kind,
     model,
     path,
     chatId,
+    messageId,
     startedAt: Date.now(),
     attempts: [],
     firstChunkMs: undefined,

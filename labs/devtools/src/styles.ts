@@ -26,7 +26,8 @@ button:hover { border-color: var(--accent); }
 .view { flex: 1; min-height: 0; overflow: auto; padding: 8px 12px; }
 ol, ul { list-style: none; margin: 0; padding: 0; }
 p, h2 { margin: 6px 0; }
-.row { display: flex; flex-wrap: wrap; gap: 2px 12px; width: 100%; text-align: left; border: 0; border-bottom: 1px solid var(--edge); border-radius: 0; background: none; white-space: normal; }
+.head { display: flex; align-items: center; border-bottom: 1px solid var(--edge); }
+.row { display: flex; flex-wrap: wrap; gap: 2px 12px; flex: 1; text-align: left; border: 0; border-radius: 0; background: none; white-space: normal; }
 .row:hover, .row[aria-expanded="true"] { background: var(--raised); }
 .grow { flex: 1 1 12em; min-width: 0; overflow-wrap: anywhere; }
 .muted { color: var(--muted); }

@@ -6,7 +6,7 @@ import {
   generateImages,
   streamChat,
 } from "@sluice/core";
-import { devtoolsFetch, SluiceDevtools } from "@sluice/devtools";
+import { devtoolsFetch, SluiceDevtools, SluiceDevtoolsPanel } from "@sluice/devtools";
 import { createEmulator, type Emulator, type EmulatorOptions } from "@sluice/emulator";
 import type { Prices } from "@sluice/prices";
 import { GatewayProvider, useChatStream } from "@sluice/react";
@@ -281,6 +281,20 @@ test("The panel shows the last 200 calls, and how many were dropped", async () =
   });
   await waitFor(() => expect(view.getByRole("list", { name: "Calls" }).children).toHaveLength(200));
   expect(text()).toContain("3 older calls are no longer stored.");
+});
+
+test("A call of a chat leads to its message in the app, and other calls have no message", async () => {
+  const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
+  const client = createClient({ ...emulator.clientOptions, clock: createTestClock() });
+  const shown: unknown[] = [];
+  render(<SluiceDevtoolsPanel client={client} onShowMessage={(...message) => shown.push(message)} />);
+  const { view, press } = await openPanel();
+  const chat = createChatStore(client, { id: "reef", model: "delta-5.3" });
+  const { messages } = await act(() => chat.send("Why is the sky blue?"));
+  await act(() => paint(client));
+  await waitFor(() => expect(view.getByRole("list", { name: "Calls" }).children).toHaveLength(2));
+  press("Message");
+  expect(shown).toEqual([[messages.at(-1)?.id, "reef"]]);
 });
 
 function Chat({ onRender }: { readonly onRender: (chat: ReturnType<typeof useChatStream>) => void }) {
