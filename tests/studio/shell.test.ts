@@ -88,6 +88,19 @@ describe.skipIf(!hasChromium)("the shell of the studio in Chromium (skipped wher
     await inspector().getByText("alpha-v4.1-flash").first().waitFor();
   });
 
+  test("A call leads to its message, also from another room and to a version that is not shown", async () => {
+    const { page, field, button } = studio;
+    await field("Message").fill("Hello");
+    await field("Message").press("Enter");
+    await button("Regenerate").click();
+    await page.getByText("2/2").waitFor();
+    await page.getByRole("link", { name: "Images" }).click();
+    await inspector().getByRole("button", { name: "Calls", exact: true }).click();
+    await inspector().getByRole("button", { name: "Message", exact: true }).last().click();
+    await page.getByRole("log").getByText("1/2").waitFor();
+    await page.locator("[aria-current=true]").getByText("Hello", { exact: true }).waitFor();
+  });
+
   test.each(["%00", "x".repeat(201)])(
     "An address with an id that no chat can have shows a new chat: %s",
     async (id) => {

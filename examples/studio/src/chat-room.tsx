@@ -1,17 +1,17 @@
 import { useStore } from "@nanostores/react";
-import { describeError, type UseChatStreamResult, useChatStream, useConversations } from "@sluice/react";
+import { type UseChatStreamResult, useChatStream, useConversations } from "@sluice/react";
 import { PanelLeft } from "lucide-react";
 import { lazy, Suspense, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { IconButton } from "@/components/sluice/button";
 import { Chat } from "@/components/sluice/chat";
 import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
 import { changeSettings, chatSettings, createChatOptions } from "./chat-settings.js";
-import { isUnsent, playFaultNext, storage } from "./client.js";
+import { playFaultNext, storage, useSendWhenOnline } from "./client.js";
 import { Welcome } from "./first-screen.js";
 import { openRoute, useChatId } from "./rooms.js";
 import {
   isFirstResponseDue,
-  isOffline,
+  markedMessage,
   pendingQuestion,
   takeFocus,
   useChatDraft,
@@ -91,6 +91,7 @@ function Conversation({ id, isNew, onList }: ConversationProps) {
   const box = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => takeFocus(box.current?.querySelector("textarea")), []);
 
+  const markedId = useMarkedMessage(chat);
   const question = useStore(pendingQuestion);
   const hasResponse = chat.messages.length > 0 && chat.status !== "submitted";
   useEffect(() => {
@@ -146,6 +147,7 @@ function Conversation({ id, isNew, onList }: ConversationProps) {
           renderTool={renderTool}
           toolTitles={toolTitles}
           describe={describe}
+          markedId={markedId}
           onModel={(next) => changeSettings({ model: next })}
           controls={
             <Suspense>
@@ -166,6 +168,23 @@ function Missing() {
   );
 }
 
+/** Time that a message stays marked, in milliseconds. */
+const MARK_MS = 3000;
+
+/** Returns the id of the message that is marked. Shows the version of the chat that has it. */
+function useMarkedMessage({ messages, getThread, switchBranch }: UseChatStreamResult) {
+  const id = useStore(markedMessage);
+  const isShown = messages.some((message) => message.id === id);
+  const isHidden = !isShown && getThread().some(({ message }) => message.id === id);
+  useEffect(() => {
+    if (isHidden && id !== undefined) switchBranch(id);
+    if (!isShown) return;
+    const timer = setTimeout(() => markedMessage.set(undefined), MARK_MS);
+    return () => clearTimeout(timer);
+  }, [id, isShown, isHidden, switchBranch]);
+  return id;
+}
+
 /** Start of a text that is JSON. */
 const JSON_START = /^\s*(?:\{\s*["}]|\[\s*[\]["{])/;
 
@@ -176,25 +195,4 @@ function renderText(text: string, isLive: boolean, isCut: boolean) {
       <Markdown text={JSON_START.test(text) ? `\`\`\`json\n${text}` : text} isLive={isLive} isCut={isCut} />
     </Suspense>
   );
-}
-
-/** Messages that were sent again by themselves. Each is sent again once. */
-const sentAgain = new Set<string>();
-
-/** Sends a message that never left once the network is back. Returns the words of its error. */
-function useSendWhenOnline({ messages, error, retry }: UseChatStreamResult) {
-  const isAway = useStore(isOffline);
-  const last = messages.at(-1);
-  const unsentId = last?.role === "user" && isUnsent(error) && !sentAgain.has(last.id) ? last.id : undefined;
-  useEffect(() => {
-    if (isAway || unsentId === undefined) return;
-    sentAgain.add(unsentId);
-    void retry();
-  }, [isAway, unsentId, retry]);
-  return (problem: Error) => {
-    const description = describeError(problem);
-    if (!isUnsent(problem)) return description;
-    const hint = unsentId ? "This is sent when you are back." : "Nothing was sent. Try again.";
-    return { ...description, title: isAway || unsentId ? "You are offline" : "Not sent", hint };
-  };
 }

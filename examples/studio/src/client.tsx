@@ -1,7 +1,14 @@
+import { useStore } from "@nanostores/react";
 import { createClient, streamResumption } from "@sluice/core";
 import { devtoolsFetch, type Fault, playFault, recordCalls } from "@sluice/devtools/production";
-import { GatewayProvider, indexedDBStorage, recordReceipts } from "@sluice/react";
-import type { ReactNode } from "react";
+import {
+  describeError,
+  GatewayProvider,
+  indexedDBStorage,
+  recordReceipts,
+  type UseChatStreamResult,
+} from "@sluice/react";
+import { type ReactNode, useEffect } from "react";
 import { playRecording } from "../demo/hosted/recorded-response.js";
 import { startService } from "../demo/hosted/start.js";
 import { isHosted, isOffline, waitForFirstResponse } from "./state.js";
@@ -50,7 +57,7 @@ if (isHosted)
     .catch(() => {});
 
 /** Checks for the error of a request that never left. */
-export function isUnsent(error: unknown): boolean {
+function isUnsent(error: unknown): boolean {
   return error instanceof Error && error.cause instanceof Error && error.cause.message === NOT_SENT;
 }
 
@@ -88,6 +95,27 @@ export const client = createClient({
 recordCalls(client);
 // each request is stored before it is sent, because it may be charged
 recordReceipts(client, { storage });
+
+/** Messages that were sent again by themselves. Each is sent again once. */
+const sentAgain = new Set<string>();
+
+/** Sends a message that never left once the network is back. Returns the words of its error. */
+export function useSendWhenOnline({ messages, error, retry }: UseChatStreamResult) {
+  const isAway = useStore(isOffline);
+  const last = messages.at(-1);
+  const unsentId = last?.role === "user" && isUnsent(error) && !sentAgain.has(last.id) ? last.id : undefined;
+  useEffect(() => {
+    if (isAway || unsentId === undefined) return;
+    sentAgain.add(unsentId);
+    void retry();
+  }, [isAway, unsentId, retry]);
+  return (problem: Error) => {
+    const description = describeError(problem);
+    if (!isUnsent(problem)) return description;
+    const hint = unsentId ? "This is sent when you are back." : "Nothing was sent. Try again.";
+    return { ...description, title: isAway || unsentId ? "You are offline" : "Not sent", hint };
+  };
+}
 
 /** Provides the client to a part of the page. */
 export function ClientProvider({ children }: { readonly children: ReactNode }) {

@@ -6,8 +6,8 @@ import { Button, IconButton } from "@/components/sluice/button";
 import { Highlighted } from "@/components/sluice/highlighted-code";
 import { prices } from "./prices.js";
 import { Receipts } from "./receipts.js";
-import type { Room } from "./rooms.js";
-import { inspectorTab, inspectorTabs, isInspectorOpen, runningCode } from "./state.js";
+import { openRoute, type Room } from "./rooms.js";
+import { inspectorTab, inspectorTabs, isInspectorOpen, isWide, markedMessage, runningCode } from "./state.js";
 
 /** Shows the code of the current room, the requests of the client, and their costs. */
 export function Inspector({ room }: { readonly room: Room }) {
@@ -35,11 +35,17 @@ export function Inspector({ room }: { readonly room: Room }) {
       {tab === "Receipts" && <Receipts />}
       {tab === "Calls" && (
         <div className="min-h-0 grow">
-          <SluiceDevtoolsPanel prices={prices} />
+          <SluiceDevtoolsPanel prices={prices} onShowMessage={showMessage} />
         </div>
       )}
     </>
   );
+}
+
+function showMessage(messageId: string, chatId: string | undefined): void {
+  markedMessage.set(messageId);
+  openRoute("chat", chatId);
+  if (!isWide()) isInspectorOpen.set(false);
 }
 
 /** The file of a room. The line that runs now is marked. */

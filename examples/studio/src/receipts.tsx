@@ -10,6 +10,7 @@ import { formatModel } from "@/components/sluice/format";
 import { client, storage } from "./client.js";
 import { prices } from "./prices.js";
 import { formatRoute } from "./rooms.js";
+import { markedMessage } from "./state.js";
 
 const kinds: Partial<Record<Receipt["kind"], string>> = { chat: "Chat", image: "Image", video: "Video" };
 
@@ -50,7 +51,11 @@ export function Receipts() {
                 {receipt.chatId === undefined ? (
                   (kinds[receipt.kind] ?? "Asset")
                 ) : (
-                  <a href={formatRoute("chat", receipt.chatId)} className="underline underline-offset-4">
+                  <a
+                    href={formatRoute("chat", receipt.chatId)}
+                    onClick={() => markedMessage.set(receipt.messageId)}
+                    className="underline underline-offset-4"
+                  >
                     Chat
                   </a>
                 )}{" "}

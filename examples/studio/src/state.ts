@@ -65,10 +65,13 @@ export function chooseNextTheme(): void {
   theme.set(themes[(themes.indexOf(theme.get()) + 1) % themes.length] ?? "system");
 }
 
-/** True while the inspector is open. On a small screen it covers the room, so it is closed at first. */
+/** Finds out if the inspector is beside the room. On a small screen it covers the room. */
+export const isWide = () => matchMedia("(width >= 72rem)").matches;
+
+/** True while the inspector is open. On a small screen it is closed at first. */
 export const isInspectorOpen = storedAtom(
   "sluice-inspector",
-  matchMedia("(width >= 72rem)").matches,
+  isWide(),
   (stored): stored is boolean => typeof stored === "boolean",
 );
 
@@ -87,6 +90,9 @@ export function showTab(tab: InspectorTab): void {
 export function toggleInspector(): void {
   isInspectorOpen.set(!isInspectorOpen.get());
 }
+
+/** Id of the message that its chat marks, because the user pressed its call. */
+export const markedMessage = atom<string | undefined>(undefined);
 
 /** True while the palette is open. */
 export const isPaletteOpen = atom(false);

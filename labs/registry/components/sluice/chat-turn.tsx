@@ -35,6 +35,8 @@ export interface ChatTurnProps {
   readonly renderTool?: (call: ChatToolCall, respond: (output: unknown) => void) => ReactNode;
   /** Words of an error. @default `describeError` */
   readonly describe?: ((error: Error) => ErrorDescription) | undefined;
+  /** Id of the message to scroll to and to mark, for example the target of a link. @default none */
+  readonly markedId?: string | undefined;
 }
 
 /** A question, and the responses to it: several where the model calls tools. A turn far from the window is plain text. */
@@ -47,8 +49,13 @@ export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
     estimateTool,
     renderTool,
     describe,
+    markedId,
   } = props;
   const { ref, isNear } = useNear(isLast);
+  const isMarked = markedId !== undefined && [question, ...replies].some((one) => one?.id === markedId);
+  useEffect(() => {
+    if (isMarked) ref.current?.scrollIntoView({ block: "center" });
+  }, [isMarked, ref]);
   const renderText = isNear ? props.renderText : undefined;
   const { regenerate, edit, switchBranch, approve, deny, retry, send } = chat;
   const isBusy = isLast && isStreaming(chat);
@@ -62,9 +69,11 @@ export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
   return (
     <div
       ref={ref}
+      aria-current={isMarked || undefined}
       className={cn(
         "mx-auto flex w-full max-w-3xl shrink-0 flex-col gap-3 px-4 py-3 [contain-intrinsic-size:auto_24rem]",
         !isLast && "[content-visibility:auto]",
+        isMarked && "rounded-xl bg-warning/10 outline outline-warning",
       )}
     >
       {question && (
@@ -134,6 +143,7 @@ function isSameTurn(one: ChatTurnProps, other: ChatTurnProps): boolean {
     !one.isLast &&
     !other.isLast &&
     one.renderText === other.renderText &&
+    one.markedId === other.markedId &&
     isStreaming(one.chat) === isStreaming(other.chat) &&
     one.turn.question === other.turn.question &&
     one.turn.replies.length === other.turn.replies.length &&
