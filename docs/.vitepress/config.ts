@@ -43,5 +43,5 @@ export default defineConfig({
 });
 
 function plainCode(text: string): string {
-  return `<pre v-pre><code>${text.replaceAll("&", "&amp;").replaceAll("<", "&lt;")}</code></pre>`;
+  return `<pre v-pre tabindex="0"><code>${text.replaceAll("&", "&amp;").replaceAll("<", "&lt;")}</code></pre>`;
 }

@@ -78,7 +78,7 @@ export function Welcome() {
         </h2>
         <p className="text-muted-foreground">
           It streams, retries and resumes.
-          {!import.meta.env.VITE_GATEWAY && " This page runs offline and is free."}
+          {!import.meta.env.VITE_GATEWAY && " This page runs offline, with play money."}
         </p>
       </div>
       <div className="flex flex-wrap gap-2">

@@ -119,13 +119,13 @@ function Header({ room }: { readonly room: Room }) {
   );
 }
 
-/** Says that nothing here costs money, or that the server can't be reached. */
+/** Says that nothing here costs real money, or that the server can't be reached. */
 function Banner() {
   const isAway = useStore(isOffline);
   const place = isHosted ? "Runs in your browser" : "Runs on this machine";
   const text = isAway
     ? "No connection"
-    : !import.meta.env.VITE_GATEWAY && `${place} · Free · Scripted responses`;
+    : !import.meta.env.VITE_GATEWAY && `${place} · Play money · Scripted responses`;
   if (!text) return null;
   const Icon = isAway ? WifiOff : FlaskConical;
   return (

@@ -11,6 +11,10 @@ import { Highlighted } from "@/components/sluice/highlighted-code";
 import { markdownWords } from "@/components/sluice/words";
 import { cn } from "@/lib/utils";
 
+/** A shadow at the edge of a box whose wide content continues. At the end of the content, a cover hides the shadow. */
+export const edgeShadow =
+  "[background:linear-gradient(to_left,var(--color-background),transparent)_right/2rem_100%_no-repeat_local,linear-gradient(to_left,rgb(128_128_128/0.35),transparent)_right/1rem_100%_no-repeat_scroll]";
+
 /** Code of a response, in colors, with its language and tools. */
 export function CodeBlock({ children }: ComponentProps<"pre"> & ExtraProps) {
   const isIncomplete = useIsCodeFenceIncomplete();
@@ -56,6 +60,7 @@ function Code({ code, language, isIncomplete }: CodeProps) {
         dir="ltr"
         className={cn(
           "overflow-x-auto p-3 font-mono text-sm -outline-offset-2",
+          edgeShadow,
           isWrapped && "wrap-anywhere whitespace-pre-wrap",
         )}
       >

@@ -3,7 +3,7 @@
 import { type ComponentProps, type ElementType, useState } from "react";
 import type { Components, ExtraProps } from "streamdown";
 import { Button } from "@/components/sluice/button";
-import { CodeBlock } from "@/components/sluice/code-block";
+import { CodeBlock, edgeShadow } from "@/components/sluice/code-block";
 import { getPlaceholderWidth } from "@/components/sluice/formulas";
 import { markdownWords } from "@/components/sluice/words";
 import { cn } from "@/lib/utils";
@@ -82,10 +82,6 @@ function Link({ node: _, children, href, ...rest }: ComponentProps<"a"> & ExtraP
     </a>
   );
 }
-
-/** A shadow at the edge of a wide table that continues. At the end of the table, a cover hides the shadow. */
-const edgeShadow =
-  "[background:linear-gradient(to_left,var(--color-background),transparent)_right/2rem_100%_no-repeat_local,linear-gradient(to_left,rgb(128_128_128/0.35),transparent)_right/1rem_100%_no-repeat_scroll]";
 
 function Table({ node: _, children, className, ...rest }: ComponentProps<"table"> & ExtraProps) {
   return (

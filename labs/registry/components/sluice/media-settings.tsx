@@ -3,6 +3,7 @@
 import { Button } from "@/components/sluice/button";
 import { ResolutionChips, ShapeChips, SwitchChips } from "@/components/sluice/form-chips";
 import { CountField, LengthSlider, MoreSettings } from "@/components/sluice/form-settings";
+import { formWords } from "@/components/sluice/form-words";
 import { formatModel } from "@/components/sluice/format";
 import { mediaFormWords } from "@/components/sluice/media-words";
 import { Popover } from "@/components/sluice/popups";
@@ -13,7 +14,7 @@ interface MediaSettingsProps<Model extends string> {
   readonly form: MediaForm<Model>;
 }
 
-/** The model of an image or a video, and its settings behind a button that names them: `16:9 · 2K · 5 s`. */
+/** The model of an image or a video, and its settings behind a button that names them: `16:9 · 2K · 3 images`. */
 export function MediaSettings<Model extends string>({ form }: MediaSettingsProps<Model>) {
   const summary = summarize(form);
   return (
@@ -50,7 +51,9 @@ function summarize<Model extends string>({ fields, values }: MediaForm<Model>): 
       const choice = field.choices.find((one) => one.value === value);
       return choice && ([choice.ratio, choice.tier].filter(Boolean).join(" · ") || choice.label);
     }
-    return field.name === "duration" && typeof value === "number" && value > 0 ? `${value} s` : undefined;
+    if (typeof value !== "number") return undefined;
+    if (field.name === "duration" && value > 0) return formWords.seconds(value);
+    return field.name === "max_images" && value > 1 ? mediaFormWords.images(value) : undefined;
   });
   return parts.filter((part) => part !== undefined).join(" · ");
 }

@@ -56,6 +56,7 @@ export const mediaFormWords = {
   model: "Model",
   settings: "Settings",
   auto: "Auto",
+  images: (count: number) => `${count} images`,
   generate: "Generate",
   generating: "Generating…",
   noneBilled: "Nothing was billed.",
