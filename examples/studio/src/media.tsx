@@ -144,7 +144,9 @@ export function Examples({ room, note, onPick }: ExamplesProps) {
               />
               <span className="flex flex-col gap-1 p-3 text-sm">
                 <span className="font-medium">{example.title}</span>
-                <span className="text-muted-foreground">{note ?? example.prompt}</span>
+                <span dir="auto" className="text-muted-foreground">
+                  {note ?? example.prompt}
+                </span>
               </span>
             </button>
           </li>

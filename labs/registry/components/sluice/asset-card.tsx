@@ -120,7 +120,7 @@ function Card({ name, image, state, text, actions, onRemove }: CardProps) {
           </Badge>
         </p>
         {text && (
-          <p role="alert" className="text-xs text-destructive">
+          <p dir="auto" role="alert" className="text-xs text-destructive">
             {text}
           </p>
         )}

@@ -114,7 +114,9 @@ export function Refusals({ lines, onDismiss }: RefusalsProps) {
     <div role="alert" className="flex items-start gap-2 ps-2 text-sm text-destructive">
       <div className="flex min-w-0 grow flex-col gap-1 py-1 wrap-anywhere">
         {lines.map((line, index) => (
-          <p key={index}>{line}</p>
+          <p key={index} dir="auto">
+            {line}
+          </p>
         ))}
       </div>
       <IconButton label={attachmentWords.dismiss} className="-my-0.5" onClick={onDismiss}>

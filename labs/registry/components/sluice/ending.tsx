@@ -136,7 +136,7 @@ function Note({ icon, title, hint, isError = false, children }: NoteProps) {
       )}
     >
       {icon}
-      <p className="min-w-40 grow basis-0">
+      <p dir="auto" className="min-w-40 grow basis-0">
         <span className={cn(isError && "font-medium")}>{title}</span>
         {hint && <span className="block text-muted-foreground">{hint}</span>}
       </p>

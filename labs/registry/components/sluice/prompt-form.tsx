@@ -82,7 +82,7 @@ export function PromptForm(props: PromptFormProps) {
           className="field-sizing-content max-h-60 min-h-14 w-full resize-none bg-transparent px-1 outline-none"
         />
         {problem && (
-          <p id={id} role="alert" className="text-xs text-destructive">
+          <p id={id} dir="auto" role="alert" className="text-xs text-destructive">
             {problem}
           </p>
         )}
@@ -114,7 +114,7 @@ function Failure({ error, onRetry, onDismiss }: FailureProps) {
       className="flex flex-wrap items-center gap-x-3 gap-y-2 rounded-xl bg-destructive/10 p-3 text-sm"
     >
       <CircleAlert className="size-4.5 shrink-0 text-destructive" aria-hidden />
-      <p className="min-w-48 grow basis-0">
+      <p dir="auto" className="min-w-48 grow basis-0">
         <strong className="font-medium">{title}.</strong> {hint}
         {kind !== "invalidInput" && billing === "none" && ` ${mediaFormWords.noneBilled}`}
       </p>
