@@ -10,7 +10,7 @@ import { ModelMenu } from "@/components/sluice/model-menu";
 import { ModelSettings } from "@/components/sluice/model-settings";
 import { Popover } from "@/components/sluice/popups";
 import { toast } from "@/components/sluice/toasts";
-import { changeSettings, chatSettings, models } from "./chat-settings.js";
+import { changeSettings, chatSettings, models } from "./chat-options.js";
 import { storage } from "./client.js";
 import { prices } from "./prices.js";
 import { formatRoute, openRoute } from "./rooms.js";

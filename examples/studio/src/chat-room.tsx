@@ -5,7 +5,7 @@ import { lazy, Suspense, useEffect, useLayoutEffect, useRef, useState } from "re
 import { IconButton } from "@/components/sluice/button";
 import { Chat } from "@/components/sluice/chat";
 import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
-import { changeSettings, chatSettings, createChatOptions } from "./chat-settings.js";
+import { changeSettings, chatSettings, createChatOptions, renderTool, toolTitles } from "./chat-options.js";
 import { playFaultNext, storage, useSendWhenOnline } from "./client.js";
 import { Welcome } from "./first-screen.js";
 import { openRoute, useChatId } from "./rooms.js";
@@ -19,7 +19,6 @@ import {
   useTitle,
   waitForFirstResponse,
 } from "./state.js";
-import { renderTool, toolTitles } from "./tools.js";
 
 /** Loads the controls of a chat: its list, its settings and its cost. */
 async function loadControls() {
