@@ -66,6 +66,7 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await studio.page.getByRole("button", { name: /^Settings: / }).click();
     await studio.page.getByRole("textbox", { name: "Number of images" }).fill("3");
     await studio.page.keyboard.press("Escape");
+    await button("Settings: 3 images").waitFor();
     await make("Waves [[partial]]");
     await expect.poll(() => findTile("Waves").count()).toBe(3);
     await findTile("Waves").nth(1).getByText("This image failed").waitFor();
