@@ -122,7 +122,7 @@ function Header({ room }: { readonly room: Room }) {
 /** Says that nothing here costs real money, or that the server can't be reached. */
 function Banner() {
   const isAway = useStore(isOffline);
-  const place = isHosted ? "Runs in your browser" : "Runs on this machine";
+  const place = isHosted ? "In your browser" : "On this machine";
   const text = isAway
     ? "No connection"
     : !import.meta.env.VITE_GATEWAY && `${place} · Play money · Scripted responses`;
