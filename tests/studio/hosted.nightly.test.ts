@@ -122,7 +122,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
   test("A question gets its reply below the path of the page, from this browser alone", async () => {
     const hosts = new Set<string>();
     page.on("request", (request) => hosts.add(new URL(request.url()).host));
-    await page.getByText("Runs in your browser").waitFor();
+    await page.getByText("In your browser").waitFor();
     await sendMessage(question.abilities);
     await waitForReply("Try next");
     expect([...hosts]).toEqual([new URL(site.address).host]);

@@ -122,10 +122,10 @@ function Header({ room }: { readonly room: Room }) {
 /** Says that nothing here costs real money, or that the server can't be reached. */
 function Banner() {
   const isAway = useStore(isOffline);
-  const place = isHosted ? "In your browser" : "On this machine";
+  const server = isHosted ? "In your browser" : "On this machine";
   const text = isAway
     ? "No connection"
-    : !import.meta.env.VITE_GATEWAY && `${place} · Play money · Scripted responses`;
+    : !import.meta.env.VITE_GATEWAY && `${server} · Play money · Scripted responses`;
   if (!text) return null;
   const Icon = isAway ? WifiOff : FlaskConical;
   return (
