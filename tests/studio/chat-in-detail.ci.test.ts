@@ -351,6 +351,21 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await findEntry("Greetings").click();
       await findQuestion().getByText("Hello").waitFor();
     });
+
+    test("are all within reach, however many there are", async () => {
+      await findRail().getByText("No chats yet").waitFor();
+      await room.page.evaluate(storeConversations, 60);
+      await room.page.reload();
+      await findEntry("Chat 60").waitFor();
+      expect(await findEntry("Chat 1").count()).toBe(0);
+      await room.page.keyboard.press("Control+k");
+      await room.page.getByRole("combobox", { name: "Search and commands" }).waitFor();
+      await room.page.keyboard.type("Chat 1");
+      await room.page.getByRole("option", { name: "Chat 1", exact: true }).waitFor();
+      await room.page.keyboard.press("Escape");
+      await findButton("Show more").click();
+      await findEntry("Chat 1").waitFor();
+    });
   });
 
   test("a long question is shown in part, and the messages have half of a small screen", async () => {
@@ -376,3 +391,21 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     }
   });
 });
+
+/** Runs in the page: stores conversations with the titles `Chat 1`, `Chat 2` and so on. */
+function storeConversations(count: number): Promise<void> {
+  return new Promise((resolve) => {
+    const opening = indexedDB.open("sluice/1");
+    opening.onsuccess = () => {
+      const writing = opening.result.transaction("records", "readwrite");
+      for (let at = 1; at <= count; at += 1) {
+        const record = { title: `Chat ${at}`, createdAt: at, updatedAt: at, revision: 1 };
+        writing.objectStore("records").put(JSON.stringify(record), ["conversations", `chat-${at}`]);
+      }
+      writing.oncomplete = () => {
+        opening.result.close();
+        resolve();
+      };
+    };
+  });
+}

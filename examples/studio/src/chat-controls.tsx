@@ -3,7 +3,7 @@ import { calculateCost } from "@sluice/prices";
 import { type ChatNode, useConversations } from "@sluice/react";
 import { Plus, SlidersHorizontal } from "lucide-react";
 import { useEffect } from "react";
-import { IconButton } from "@/components/sluice/button";
+import { Button, IconButton } from "@/components/sluice/button";
 import { ConversationList } from "@/components/sluice/conversation-list";
 import { Cost } from "@/components/sluice/cost";
 import { ModelMenu } from "@/components/sluice/model-menu";
@@ -48,7 +48,10 @@ interface ChatListProps {
 
 /** The conversations of this browser. */
 export function ChatList({ activeId, onOpen }: ChatListProps) {
-  const { conversations, removed, isRestoring, update, remove, restore } = useConversations({ storage });
+  const { conversations, removed, isRestoring, hasMore, showMore, update, remove, restore } =
+    useConversations({
+      storage,
+    });
   const isGone = removed.some(({ id }) => id === activeId);
   useEffect(() => {
     if (isGone) openRoute("chat", undefined, { replace: true });
@@ -77,6 +80,11 @@ export function ChatList({ activeId, onOpen }: ChatListProps) {
           toast("Chat deleted", { onUndo: () => restore(id) });
         }}
       />
+      {hasMore && (
+        <Button look="quiet" className="shrink-0" onClick={showMore}>
+          Show more
+        </Button>
+      )}
     </nav>
   );
 }

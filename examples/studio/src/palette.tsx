@@ -15,7 +15,7 @@ function go(hash: string): void {
 
 /** Search over rooms, chats and commands. */
 export function Palette() {
-  const { conversations } = useConversations({ storage });
+  const { conversations } = useConversations({ storage, pageSize: Number.POSITIVE_INFINITY });
   useFocusAfterwards();
   return (
     <Dialog title="Search and commands" isPlain isOpen onOpenChange={close}>

@@ -54,7 +54,7 @@ export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
   const { ref, isNear } = useNear(isLast);
   const isMarked = markedId !== undefined && [question, ...replies].some((one) => one?.id === markedId);
   useEffect(() => {
-    if (isMarked) ref.current?.scrollIntoView({ block: "center" });
+    if (isMarked) ref.current?.scrollIntoView({ block: "start" });
   }, [isMarked, ref]);
   const renderText = isNear ? props.renderText : undefined;
   const { regenerate, edit, switchBranch, approve, deny, retry, send } = chat;
