@@ -48,10 +48,7 @@ interface ChatListProps {
 
 /** The conversations of this browser. */
 export function ChatList({ activeId, onOpen }: ChatListProps) {
-  const { conversations, removed, isRestoring, hasMore, showMore, update, remove, restore } =
-    useConversations({
-      storage,
-    });
+  const { conversations, removed, isRestoring, hasMore, ...list } = useConversations({ storage });
   const isGone = removed.some(({ id }) => id === activeId);
   useEffect(() => {
     if (isGone) openRoute("chat", undefined, { replace: true });
@@ -74,14 +71,14 @@ export function ChatList({ activeId, onOpen }: ChatListProps) {
         activeId={activeId}
         createHref={(id) => formatRoute("chat", id)}
         onOpen={onOpen}
-        onUpdate={update}
+        onUpdate={list.update}
         onRemove={({ id }) => {
-          remove(id);
-          toast("Chat deleted", { onUndo: () => restore(id) });
+          list.remove(id);
+          toast("Chat deleted", { onUndo: () => list.restore(id) });
         }}
       />
       {hasMore && (
-        <Button look="quiet" className="shrink-0" onClick={showMore}>
+        <Button look="quiet" className="shrink-0" onClick={list.showMore}>
           Show more
         </Button>
       )}

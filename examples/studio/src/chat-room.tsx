@@ -174,13 +174,13 @@ const MARK_MS = 3000;
 function useMarkedMessage({ messages, getThread, switchBranch }: UseChatStreamResult) {
   const id = useStore(markedMessage);
   const isShown = messages.some((message) => message.id === id);
-  const isHidden = !isShown && getThread().some(({ message }) => message.id === id);
   useEffect(() => {
-    if (isHidden && id !== undefined) switchBranch(id);
+    if (id === undefined) return;
+    if (!isShown && getThread().some(({ message }) => message.id === id)) switchBranch(id);
     if (!isShown) return;
     const timer = setTimeout(() => markedMessage.set(undefined), MARK_MS);
     return () => clearTimeout(timer);
-  }, [id, isShown, isHidden, switchBranch]);
+  }, [id, messages.length, isShown, getThread, switchBranch]);
   return id;
 }
 
