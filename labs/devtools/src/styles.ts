@@ -2,6 +2,7 @@
 export const styles = `
 :host {
   all: initial;
+  direction: ltr; /* its words are English, also in a right-to-left page */
   color-scheme: light dark;
   --ink: light-dark(#1b1b1f, #ececf1); --muted: light-dark(#5c5c66, #a5a5b2);
   --ground: light-dark(#fff, #17171b); --raised: light-dark(#f3f3f6, #232329); --edge: light-dark(#d5d5dd, #3c3c46);

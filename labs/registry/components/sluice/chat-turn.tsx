@@ -73,7 +73,7 @@ export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
       className={cn(
         "mx-auto flex w-full max-w-3xl shrink-0 flex-col gap-3 px-4 py-3 [contain-intrinsic-size:auto_24rem]",
         !isLast && "[content-visibility:auto]",
-        isMarked && "rounded-xl bg-warning/10 outline outline-warning",
+        isMarked && "rounded-xl outline-2 -outline-offset-2 outline-warning",
       )}
     >
       {question && (
