@@ -94,7 +94,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
 
     test("shows no raw Markdown while it streams", async () => {
       // until the renderer has loaded, a text is plain
-      await askAndWait("Show me what you can do");
+      await sendAndWait("Show me what you can do");
       await room.page.getByRole("table").waitFor();
       await room.page.evaluate(() => {
         const seen: string[] = [];
@@ -358,7 +358,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
     });
 
     test("are all within reach, however many there are", async () => {
-      await askAndWait("Hello");
+      await sendAndWait("Hello");
       await room.page.evaluate(storeConversations, 60);
       await room.page.reload();
       await findEntry("Chat 60").waitFor();
