@@ -92,8 +92,7 @@ export function createFrameParser(parse: (json: string) => unknown): FrameParser
     const frame = parse(start + MARK + end);
     const location = locateText(frame);
     // the text may be escaped differently, and its plain form may occur elsewhere
-    if (location?.node[location.key] === MARK)
-      template = { start, end, frame, location };
+    if (location?.node[location.key] === MARK) template = { start, end, frame, location };
     return parsed;
   }
 }
