@@ -9,7 +9,12 @@ import { AssetCard } from "@/components/sluice/asset-card";
 import { Refusals } from "@/components/sluice/attachments";
 import { Button } from "@/components/sluice/button";
 import { listURLs } from "@/components/sluice/form-fields";
-import { createStoredList, isStoredItem, type StoredItem } from "@/components/sluice/stored-list";
+import {
+  createItemId,
+  createStoredList,
+  isStoredItem,
+  type StoredItem,
+} from "@/components/sluice/stored-list";
 import { toast } from "@/components/sluice/toasts";
 import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
 import { client, storage } from "./client.js";
@@ -39,7 +44,7 @@ const requests = atom<ReadonlyMap<string, "sending" | { readonly error: unknown 
 
 /** Registers an image. The list has it before it is sent. */
 async function register(name: string, image: string): Promise<void> {
-  const asset: Asset = { id: crypto.randomUUID(), at: Date.now(), name, image };
+  const asset: Asset = { id: createItemId(), at: Date.now(), name, image };
   list.put(asset);
   requests.set(new Map(requests.get()).set(asset.id, "sending"));
   try {

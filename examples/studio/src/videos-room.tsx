@@ -5,7 +5,12 @@ import { estimateCost } from "@sluice/prices";
 import { useVideoTask, useVideoTasks, type VideoTaskEntry } from "@sluice/react";
 import { useRef, useState } from "react";
 import { listURLs } from "@/components/sluice/form-fields";
-import { createStoredList, isStoredItem, type StoredItem } from "@/components/sluice/stored-list";
+import {
+  createItemId,
+  createStoredList,
+  isStoredItem,
+  type StoredItem,
+} from "@/components/sluice/stored-list";
 import { toast, UNDO_MS } from "@/components/sluice/toasts";
 import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
 import { type MediaDraft, useMediaForm } from "@/components/sluice/use-media-form";
@@ -113,7 +118,7 @@ export function VideosRoom() {
 function createOrder({ model, values }: MediaDraft<VideoModel>): Order {
   const { prompt } = values;
   const label = (typeof prompt === "string" && prompt.trim()) || model;
-  return { id: crypto.randomUUID(), at: Date.now(), label, model, values };
+  return { id: createItemId(), at: Date.now(), label, model, values };
 }
 
 /** The form of this room. It is the same wherever it is used. */

@@ -1,6 +1,11 @@
 import type { ImageModel, ImageRequest, ImageResult, RecordStorage } from "@sluice/core";
 import { useImages } from "@sluice/react";
-import { createStoredList, isStoredItem, type StoredList } from "@/components/sluice/stored-list";
+import {
+  createItemId,
+  createStoredList,
+  isStoredItem,
+  type StoredList,
+} from "@/components/sluice/stored-list";
 
 /** A request for images, and the images of its response. No images before the response arrives. */
 export interface ImageOrder {
@@ -35,7 +40,7 @@ export function useImageOrders(orders: ImageOrders, model: ImageModel) {
   const items = orders.useItems();
   const generate = async (request: ImageRequest): Promise<void> => {
     for (const { id, at } of items) if (at < Date.now() - MAX_AGE_MS) orders.remove(id);
-    const order: ImageOrder = { id: crypto.randomUUID(), at: Date.now(), request, images: [] };
+    const order: ImageOrder = { id: createItemId(), at: Date.now(), request, images: [] };
     orders.put(order);
     await holdLock(order.id, async () => {
       const { data, error } = await images.generate(request);

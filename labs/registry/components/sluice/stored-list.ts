@@ -30,6 +30,11 @@ interface StoredListOptions<Item> {
 const FIRST_DELAY_MS = 1000;
 const MAX_DELAY_MS = 60_000;
 
+/** Creates a random id for an item. Pages over plain HTTP have no `randomUUID`. */
+export function createItemId(): string {
+  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (word) => word.toString(36)).join("-");
+}
+
 /**
  * Creates a list that the browser stores. Create it once, outside of components.
  *
@@ -42,7 +47,7 @@ const MAX_DELAY_MS = 60_000;
  *   typeof record === "object" && record !== null && "text" in record;
  *
  * const notes = createStoredList({ storage: indexedDBStorage(), name: "notes", isItem: isNote });
- * notes.put({ id: crypto.randomUUID(), at: Date.now(), text: "Look at the sea at noon" });
+ * notes.put({ id: createItemId(), at: Date.now(), text: "Look at the sea at noon" });
  * ```
  */
 export function createStoredList<Item extends StoredItem>(
