@@ -35,6 +35,7 @@ export type {
 export { collectBytes } from "./base/bytes.js";
 export { hashText } from "./base/hash.js";
 export { isSameMark, signMark } from "./base/sign.js";
+export { waitAtMost } from "./base/time.js";
 export { isPublicURL } from "./checks/addresses.js";
 export { readBody } from "./checks/body.js";
 export { createTenancy } from "./checks/ids.js";
@@ -43,6 +44,7 @@ export { definePlugin } from "./define-plugin.js";
 export { markStored } from "./gateway/stored.js";
 export { type GatewayCall, openGatewayCall } from "./reading/gateway-call.js";
 export { openAccount } from "./reading/reservation.js";
+export { logError } from "./refusals/log.js";
 export { ensure, readOption } from "./refusals/read-option.js";
 export { Refusal } from "./refusals/refusal.js";
 export { connectAs, findServer } from "./server.js";

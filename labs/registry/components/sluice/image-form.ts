@@ -70,7 +70,7 @@ export function createImageRequest<Model extends ImageModel>(
   const given = readValues(fields, values);
   for (const { name, path } of fields) {
     const value = given.get(name);
-    // one image is no set
+    // one image is not a set
     if (value === undefined || (name === "max_images" && value === 1)) continue;
     setAt(request, path, value);
     if (name === "max_images") request["sequential_image_generation"] = "auto";

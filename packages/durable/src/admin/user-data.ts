@@ -1,6 +1,11 @@
 import type { GatewayProxy, ProxyPlugin } from "@sluice/worker-proxy";
-import { ensure, findServer, type PluginServer, type UserData } from "@sluice/worker-proxy/plugin";
-import { waitAtMost } from "../shared/time.js";
+import {
+  ensure,
+  findServer,
+  type PluginServer,
+  type UserData,
+  waitAtMost,
+} from "@sluice/worker-proxy/plugin";
 import { ExportPage } from "./export-page.js";
 
 /** The outcome of {@link eraseUser}. */

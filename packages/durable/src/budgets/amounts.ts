@@ -1,5 +1,4 @@
-import { ensure, type Payable, type Usage } from "@sluice/worker-proxy/plugin";
-import { logError } from "../shared/log-error.js";
+import { ensure, logError, type Payable, type Usage } from "@sluice/worker-proxy/plugin";
 import { maxTokens } from "./max-tokens.js";
 import type { Money } from "./money.js";
 

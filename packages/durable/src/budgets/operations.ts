@@ -1,6 +1,5 @@
-import type { Job, StoredPart, Transaction } from "@sluice/worker-proxy/plugin";
+import { type Job, logError, type StoredPart, type Transaction } from "@sluice/worker-proxy/plugin";
 import { operation, persistentJob, reading } from "../host/define.js";
-import { logError } from "../shared/log-error.js";
 import {
   calculateWindowEnd,
   deletePage,

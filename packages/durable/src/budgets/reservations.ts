@@ -1,5 +1,4 @@
-import type { BoundHost, Exhausted } from "@sluice/worker-proxy/plugin";
-import { logError } from "../shared/log-error.js";
+import { type BoundHost, type Exhausted, logError } from "@sluice/worker-proxy/plugin";
 import { type BudgetReader, findLimitKeys, isOwn, type Rule, readLimit } from "./limits.js";
 import { type KeyLimit, logLost, type Reserve, type Reserving, reserve, settle } from "./operations.js";
 

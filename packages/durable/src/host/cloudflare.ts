@@ -1,6 +1,5 @@
 import type { Host } from "@sluice/worker-proxy";
-import { type BoundHost, ensure, type JSONValue, Refusal } from "@sluice/worker-proxy/plugin";
-import { waitAtMost } from "../shared/time.js";
+import { type BoundHost, ensure, type JSONValue, Refusal, waitAtMost } from "@sluice/worker-proxy/plugin";
 import type { DurableObjectNamespace } from "./cloudflare-types.js";
 import { type CloudflareHost, checkClass } from "./durable-object.js";
 import { createObjectRequest, type ObjectAction, readReply } from "./object-messages.js";

@@ -1,5 +1,10 @@
-import type { BoundHost, JobContext, JSONValue, Source } from "@sluice/worker-proxy/plugin";
-import { waitAtMost } from "../shared/time.js";
+import {
+  type BoundHost,
+  type JobContext,
+  type JSONValue,
+  type Source,
+  waitAtMost,
+} from "@sluice/worker-proxy/plugin";
 import type { Listeners } from "./listeners.js";
 import { type Query, refuseNested, runOperation, runReading } from "./run-step.js";
 import { createStorageError } from "./storage-error.js";

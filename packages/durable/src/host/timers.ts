@@ -1,5 +1,4 @@
-import type { Job, JobContext } from "@sluice/worker-proxy/plugin";
-import { waitAtMost } from "../shared/time.js";
+import { type Job, type JobContext, waitAtMost } from "@sluice/worker-proxy/plugin";
 import type { LocalDatabase } from "./local-host.js";
 import type { Query } from "./run-step.js";
 import { type ClaimedTimer, MAX_BUSY_KEYS, type TimerRows } from "./timer-rows.js";

@@ -6,13 +6,13 @@ import {
   openAccount,
   Refusal,
   type Source,
+  waitAtMost,
 } from "@sluice/worker-proxy/plugin";
 import { findJobBudget } from "../budgets/job-budget.js";
 import { logLost } from "../budgets/operations.js";
 import { createTicket, type Plan, readRefusal } from "../budgets/reservations.js";
 import { job, source } from "../host/define.js";
 import { rejectOnAbort } from "../shared/reject-on-abort.js";
-import { waitAtMost } from "../shared/time.js";
 import { checkJob } from "./check.js";
 import { readLive } from "./live.js";
 import type { JobsContext } from "./options.js";

@@ -4,9 +4,9 @@ import {
   type JobContext,
   openGatewayCall,
   Refusal,
+  waitAtMost,
 } from "@sluice/worker-proxy/plugin";
 import { job } from "../host/define.js";
-import { waitAtMost } from "../shared/time.js";
 import { checkJob } from "./check.js";
 import { openLive } from "./live.js";
 import type { JobsContext } from "./options.js";

@@ -4,6 +4,7 @@ import {
   type GatewayCall,
   type HostContext,
   type JobContext,
+  logError,
   type Meter,
   openAccount,
   type Payable,
@@ -12,7 +13,6 @@ import {
 } from "@sluice/worker-proxy/plugin";
 import { findJobBudget } from "../budgets/job-budget.js";
 import { createTicket, type Plan } from "../budgets/reservations.js";
-import { logError } from "../shared/log-error.js";
 import type { LiveJob } from "./live.js";
 import type { JobServer, JobsContext } from "./options.js";
 import type { JobOwner } from "./owner.js";

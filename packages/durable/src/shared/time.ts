@@ -1,12 +1,3 @@
-/** Returns the value of a promise, or undefined if it takes longer than `ms` milliseconds. */
-export async function waitAtMost<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, ms, undefined);
-  });
-  return await Promise.race([promise, late]).finally(() => clearTimeout(timer));
-}
-
 /**
  * Runs `work` with a signal that aborts after `ms` milliseconds. The timer ends with the work. A timer of
  * `AbortSignal.timeout` does not.

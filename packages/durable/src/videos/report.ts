@@ -1,5 +1,5 @@
 import type { JobEvent } from "@sluice/worker-proxy";
-import { logError } from "../shared/log-error.js";
+import { logError } from "@sluice/worker-proxy/plugin";
 import { getEndState, type TaskEnd, type WatchedTask } from "./task.js";
 
 /** Creates the event for the end of a watch. Also logs the outcome `lost`. */

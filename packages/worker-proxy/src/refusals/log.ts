@@ -3,6 +3,11 @@ import { Refusal } from "./refusal.js";
 
 /**
  * Writes one line to the operator's log.
+ *
+ * @example
+ * ```ts
+ * logError("quota: 3 users are above their limit");
+ * ```
  */
 export function logError(problem: string): void {
   // biome-ignore lint/suspicious/noConsole: this is the log

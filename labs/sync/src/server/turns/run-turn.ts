@@ -6,7 +6,7 @@ import {
   createChatStore,
   customStorage,
 } from "@sluice/stores";
-import { connectAs, type HostSetup, type JobContext } from "@sluice/worker-proxy/plugin";
+import { connectAs, type HostSetup, type JobContext, waitAtMost } from "@sluice/worker-proxy/plugin";
 import type { Quota } from "../commit.js";
 import { job } from "../define.js";
 import {
@@ -339,13 +339,4 @@ function createEnd({ outcome, error }: ChatTurn, chat: ChatStore): TurnEnd | rea
 
 function createWriteEnd(code: string): TurnEnd {
   return { state: "failed", code, message: `the response could not be stored: ${code}` };
-}
-
-/** Waits for a promise for at most `ms` milliseconds. */
-async function waitAtMost<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, ms, undefined);
-  });
-  return await Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { lstat, mkdir, open, opendir, realpath, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { logError } from "../../shared/log-error.js";
+import { logError } from "@sluice/worker-proxy/plugin";
 
 /** Pause between two searches for leftovers of crashes, in milliseconds. */
 const SWEEP_MS = 3_600_000;

@@ -1,5 +1,4 @@
-import { hashText, type Job, type JobContext, Refusal } from "@sluice/worker-proxy/plugin";
-import { logError } from "../../shared/log-error.js";
+import { hashText, type Job, type JobContext, logError, Refusal } from "@sluice/worker-proxy/plugin";
 import { ATTEMPT_MS } from "../files/options.js";
 import { endAttempt } from "../files/removal.js";
 import type { Store, UserFiles } from "../files/store.js";
