@@ -22,6 +22,10 @@ const functions = {
   "createVideoTaskList or useVideoTasks": `storage ${watch}`,
   "createAssetStore or useAsset": `assetId groupId prepare encoding ${task}`,
   createUploadStore: "storage use headers",
+  uploadMedia: "signal onProgress use parser headers storage",
+  createBatch: "id storage concurrency onResult headers timeout retry intervalMs deadlineMs",
+  "recordReceipts or listReceipts": "storage since until",
+  signOut: "storages",
   "a request": `${request} encoding label intervalMs deadlineMs pollInBackground presence onPoll
     seenBefore stopOnAbort`,
   "a message": "images",
