@@ -76,9 +76,15 @@ export function checkAssetRequest(request: unknown): CheckResult {
 }
 
 /**
- * Checks a request of `createAsset`. Emits the warnings in development. `checks: false` accepts any request.
+ * Checks a request as `createAsset` does, for an add-on that works before it sends: a request that breaks a rule is not
+ * worth an upload. Emits the warnings in development. `checks: false` accepts any request.
  *
  * @throws {ValidationError} if the request breaks a rule
+ * @example
+ * ```ts
+ * const fields = { GroupId: "group-1", Name: "hero", AssetType: "Image", URL: "https://a.example/hero.png" };
+ * assertAssetRequest(client, { model: "gamma-asset", ...fields });
+ * ```
  */
 export function assertAssetRequest(
   client: Pick<Connection, "warn">,

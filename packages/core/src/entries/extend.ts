@@ -17,6 +17,7 @@ export { sendRequest } from "../transport/send-request.js";
 
 // Checks
 
+export { assertAssetRequest } from "../assets/schema.js";
 export { formatSuggestion } from "../base/did-you-mean.js";
 export { noteMistake, noteOptions } from "../base/note-options.js";
 export { isImageURL } from "../chat/protocol/image-url.js";

@@ -6,7 +6,14 @@ import {
   type Client,
   createAsset,
 } from "@sluice/core";
-import { assets, canReuseKey, createOptionsReader, createRandomId, noteOptions } from "@sluice/core/extend";
+import {
+  assertAssetRequest,
+  assets,
+  canReuseKey,
+  createOptionsReader,
+  createRandomId,
+  noteOptions,
+} from "@sluice/core/extend";
 import { cancelWith } from "../base/billing.js";
 import { isEqual } from "../base/is-equal.js";
 import { pickRequestOptions } from "../base/request-options.js";
@@ -129,12 +136,13 @@ interface LostRequest {
 async function createRequest(
   client: Client,
   { source, name = findName(source), groupId = "" }: AssetInput,
-  { prepare, encoding }: AssetStoreOptions,
+  { prepare, encoding, checks }: AssetStoreOptions,
   { signal, advance }: CreationReporter,
 ): Promise<AssetRequest> {
   assets.assertReady?.(client);
   const rest = { model: "gamma-asset", GroupId: groupId, Name: name, AssetType: "Image" } as const;
   const given: AssetRequest = { ...rest, URL: source };
+  assertAssetRequest(client, given, { checks });
   if (typeof source === "string") return given;
   const file = prepare ? await prepare(source, signal) : source;
   if (encoding === "multipart") return { ...rest, URL: file };

@@ -39,7 +39,9 @@ async function writeInstructions(client: Client, schema: StandardSchema): Promis
   const { vendor, jsonSchema } = schema["~standard"];
   try {
     if (!jsonSchema)
-      throw new Error(`the schema (${vendor}) cannot write its JSON Schema; give withJSONSchema(schema)`);
+      throw new Error(
+        `the schema (${vendor}) cannot write its JSON Schema; give withJSONSchema(schema${vendor === "valibot" ? "" : ", jsonSchema"})`,
+      );
     const written = JSON.stringify(await jsonSchema.input({ target: "draft-2020-12" }));
     return `Answer with JSON only, without any other text. The JSON must fit this JSON Schema:\n${written}`;
   } catch (error) {
