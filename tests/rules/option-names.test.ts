@@ -1,6 +1,7 @@
+import { type BatchOptions, createBatch } from "@sluice/batch";
 import { type ClientEvent, type ClientOptions, createClient, streamResumption } from "@sluice/core";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
-import { createUploadStore, uploads } from "@sluice/media";
+import { createUploadStore, uploadMedia, uploads } from "@sluice/media";
 import {
   type AssetStoreOptions,
   type ChatStoreOptions,
@@ -10,6 +11,9 @@ import {
   createVideoTaskList,
   createVideoTaskStore,
   type ImageStoreOptions,
+  memoryStorage,
+  recordReceipts,
+  signOut,
   type VideoTaskListOptions,
   type VideoTaskStoreOptions,
 } from "@sluice/stores";
@@ -98,9 +102,20 @@ const asset: Names<AssetStoreOptions> = {
 };
 const upload: Names<Exclude<Parameters<typeof createUploadStore>[1], undefined | (() => unknown)>> = {
   use: "reference_video",
-  parser: undefined,
+  parser: {},
   headers: {},
   storage: undefined,
+};
+const batch: Names<BatchOptions> = {
+  id: "reefs",
+  storage: memoryStorage(),
+  concurrency: 2,
+  onResult: () => {},
+  headers: {},
+  timeout: {},
+  retry: {},
+  intervalMs: 1000,
+  deadlineMs: 1000,
 };
 const proxy: Names<ProxyOptions> = {
   baseURL: "https://gateway.test",
@@ -160,6 +175,7 @@ const stores: Readonly<
   createVideoTaskList: [videos, createVideoTaskList],
   createAssetStore: [asset, createAssetStore],
   createUploadStore: [upload, createUploadStore],
+  createBatch: [batch, (client, options) => createBatch(client, [], options)],
 };
 
 /** Waits until the names are loaded, and what was given before is checked. */
@@ -192,6 +208,22 @@ describe.each(Object.entries(stores))("An option of %s", (name, [known, create])
       expect.stringMatching(`^${name}\\.nothingLikeIt is not an option of ${name}[^;]*$`),
     ]);
   });
+});
+
+test("An unknown option of a function that is called once gives one warning", async () => {
+  const { client, warned } = openClient();
+  const storage = memoryStorage();
+  await uploadMedia(client, new Blob(["a"]), { onProgres: 1, signal: AbortSignal.abort() } as never).catch(
+    () => {},
+  );
+  recordReceipts(client, { storage, sinc: 1 } as never);
+  await signOut(client, { storage } as never);
+  await checked();
+  expect(warned).toEqual([
+    expect.stringMatching(/^uploadMedia\.onProgres .*did you mean `onProgress`\?$/),
+    expect.stringMatching(/^recordReceipts\.sinc .*did you mean `since`\?$/),
+    expect.stringMatching(/^signOut\.storage .*did you mean `storages`\?$/),
+  ]);
 });
 
 test("An unknown option within an option gives a warning with its path", async () => {

@@ -1,7 +1,12 @@
-import { type ClientOptions, createClient, type Presence, type VideoRequest } from "@sluice/core";
+import { type ClientOptions, createClient, type VideoRequest } from "@sluice/core";
 import { createEmulator } from "@sluice/emulator";
 import { uploads } from "@sluice/media";
-import { createVideoTaskStore, type VideoTaskState, type VideoTaskStoreOptions } from "@sluice/stores";
+import {
+  createVideoTaskStore,
+  type Presence,
+  type VideoTaskState,
+  type VideoTaskStoreOptions,
+} from "@sluice/stores";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { stoppedClock } from "../../packages/core/test/support/gateway.js";
 

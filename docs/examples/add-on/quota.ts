@@ -1,13 +1,6 @@
-import { type Client, isGatewayError } from "@sluice/core";
-import { createRequest, readRefusal, toConnectionError } from "@sluice/core/extend";
+import type { Client } from "@sluice/core";
+import { sendRequest } from "@sluice/core/extend";
 
-export async function getQuota(client: Client, signal: AbortSignal): Promise<unknown> {
-  try {
-    const response = await client.fetch(await createRequest(client, "/v1/quota", { signal }));
-    if (!response.ok) throw await readRefusal(response, client, signal);
-    return await response.json();
-  } catch (error) {
-    signal.throwIfAborted();
-    throw isGatewayError(error) ? error : toConnectionError(error);
-  }
+export function getQuota(client: Client, signal: AbortSignal): Promise<unknown> {
+  return sendRequest(client, "/v1/quota", { signal }, (response) => response.json());
 }

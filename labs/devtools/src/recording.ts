@@ -1,5 +1,5 @@
 import { type Client, type ClientEvent, subscribeToEvents } from "@sluice/core";
-import { createStore, systemClock } from "@sluice/core/extend";
+import { createStore } from "@sluice/core/extend";
 import { getTap, type TappedRequest } from "./tap.js";
 
 type Step = Extract<ClientEvent, { readonly callId: string; readonly path: string }>;
@@ -114,10 +114,7 @@ function createRecording(client: Client): Recording {
   let isStarted = false;
   const store = createStore<Recorded>(
     () => ({ calls: [...calls.values()].toReversed(), dropped, usage, tools }),
-    {
-      throttleMs: 100,
-      clock: systemClock,
-    },
+    { throttleMs: 100 },
   );
   return { ...store, start, clear };
 

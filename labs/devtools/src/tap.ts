@@ -1,5 +1,5 @@
 import type { Store } from "@sluice/core";
-import { createStore, systemClock } from "@sluice/core/extend";
+import { createStore } from "@sluice/core/extend";
 import { createConnectionError, createResponse, type Fault } from "./faults.js";
 import { tapBody } from "./tapped-body.js";
 
@@ -126,7 +126,7 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
   const send: Fetch = fetch ?? ((request) => globalThis.fetch(request));
   const listeners = new Set<(request: TappedRequest) => void>();
   let armed: Armed | undefined;
-  const armedStore = createStore(() => armed, { clock: systemClock });
+  const armedStore = createStore(() => armed);
   let count = 0;
   /** Call of the next request. */
   let announced: string | undefined;

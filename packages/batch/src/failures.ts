@@ -1,5 +1,4 @@
 import { isGatewayError } from "@sluice/core";
-import { isClosedRoute } from "@sluice/core/extend";
 
 /** Returns true for a temporary failure, after which the request is sent again. */
 export function isTemporary(error: unknown): boolean {
@@ -11,10 +10,12 @@ export function isTemporary(error: unknown): boolean {
 /** Statuses that all requests of a run would get: an invalid key, or no credit. */
 const FATAL_STATUSES = [401, 402];
 
-/** Returns true for a failure that would affect all requests of the run. */
+/** Returns true for a failure that would affect all requests of the run. A closed route serves none of them. */
 export function isFatal(error: unknown): boolean {
   if (!isGatewayError(error) || error.name === "ConfigurationError") return true;
-  return error.name === "APIError" && (FATAL_STATUSES.includes(error.status) || isClosedRoute(error));
+  if (error.name !== "APIError") return false;
+  const isClosedRoute = error.source === "proxy" && error.code === "not_found";
+  return FATAL_STATUSES.includes(error.status) || isClosedRoute;
 }
 
 /** Returns true if the proxy knows the key from a different request, whose result is unknown. */

@@ -1,5 +1,5 @@
 import { type Client, ConfigurationError, type RecordStorage } from "@sluice/core";
-import { awaitWithin, createFingerprint } from "@sluice/core/extend";
+import { awaitWithin, hashToId } from "@sluice/core/extend";
 import type { BatchItem, BatchItemState } from "./item.js";
 import { type BatchRecord, parseRecord, restoreError, shownStates } from "./records.js";
 import type { ListedRequest } from "./request.js";
@@ -104,7 +104,7 @@ export function createLedger(
     usage = {};
     for (const listed of list) {
       const { id, kind, request } = listed;
-      const fingerprint = createFingerprint({ [kind]: request }) ?? "";
+      const fingerprint = hashToId({ [kind]: request });
       const entry: Entry = { ...listed, fingerprint, record: undefined, isBusy: false };
       entries.set(id, entry);
       counts.waiting += 1;

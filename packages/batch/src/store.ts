@@ -1,5 +1,5 @@
 import { type Client, ConfigurationError } from "@sluice/core";
-import { assertClient, createOptionsReader, createStore, toError } from "@sluice/core/extend";
+import { createOptionsReader, createStore, noteOptions, toError } from "@sluice/core/extend";
 import { getClientStorage, registerForget, reportStorageFailure, runAlone } from "@sluice/stores/extend";
 import { applyDecision, type Decision, giveUp, sendAgain } from "./decisions.js";
 import { createItemLists } from "./item-lists.js";
@@ -52,7 +52,7 @@ export function createBatch(
   requests: readonly BatchRequest[] | (() => readonly BatchRequest[]),
   options: BatchOptions | (() => BatchOptions),
 ): Batch {
-  assertClient(client);
+  noteOptions("createBatch", options, client);
   const readOptions = createOptionsReader(options);
   const { id, storage: given } = checkOptions(readOptions());
   const readList = () => parseList(typeof requests === "function" ? requests() : requests);

@@ -1,24 +1,62 @@
 import { completeChat, isGatewayError } from "@sluice/core";
-import { checkBySchema, createRequest, getDelivery, openCall } from "@sluice/core/extend";
-import * as v from "valibot";
+import { canReplay, getDelivery, openCall, sendRequest } from "@sluice/core/extend";
 import { expect, test } from "vitest";
 import { catchError, createTestClient } from "./support/gateway.js";
 
 const chat = { model: "delta-5.3", messages: [{ role: "user", content: "Hello" }] } as const;
 
 test("a request of an add-on has the address, headers and key of the client, and follows no redirect", async () => {
-  const { client } = createTestClient(() => new Response(), {
+  const { client, requests } = createTestClient(() => Response.json({ left: 3 }), {
     apiKey: "key-of-the-app",
     headers: ({ path }) => ({ "x-path": path }),
   });
-  const request = await createRequest(client, "/v1/quota?day=1", { headers: { accept: "text/plain" } });
-  expect(request.url).toBe(`${client.baseURL}/v1/quota?day=1`);
-  expect(request.redirect).toBe("manual");
-  expect(Object.fromEntries(request.headers)).toMatchObject({
+  const headers = { accept: "text/plain" };
+  const quota = await sendRequest(client, "/v1/quota?day=1", { headers }, (response) => response.json());
+  expect(quota).toEqual({ left: 3 });
+  const [request] = requests;
+  expect(request?.url).toBe(`${client.baseURL}/v1/quota?day=1`);
+  expect(request?.redirect).toBe("manual");
+  expect(Object.fromEntries(request?.headers ?? [])).toMatchObject({
     accept: "text/plain",
     authorization: "Bearer key-of-the-app",
     "x-path": "/v1/quota",
   });
+});
+
+test("a request of an add-on fails with the errors of the client", async () => {
+  const fail = async (respond: () => Response | Promise<Response>, signal?: AbortSignal) => {
+    const { client } = createTestClient(respond);
+    return catchError(sendRequest(client, "/v1/quota", signal ? { signal } : {}, () => {}));
+  };
+  const refused = () => Response.json({ error: { message: "no quota", code: "none_left" } }, { status: 403 });
+  expect(await fail(refused)).toMatchObject({
+    name: "APIError",
+    status: 403,
+    message: "no quota",
+    code: "none_left",
+  });
+  expect(await fail(() => Promise.reject(new TypeError("reset")))).toMatchObject({
+    name: "ConnectionError",
+    billing: "maybe",
+  });
+  const left = new Error("left");
+  expect(await fail(() => new Promise(() => {}), AbortSignal.abort(left))).toBe(left);
+});
+
+test("a request is only repeated where the proxy certainly remembers it", async () => {
+  const hour = 3_600_000;
+  const headers = { "x-sluice-features": "idempotency, resumable-streams" };
+  const ask = (options: object, ...given: [feature: "idempotency" | "resumable-streams", sentAt?: number]) =>
+    canReplay(createTestClient(() => new Response("", { headers }), options).client, ...given);
+  expect(await ask({}, "idempotency")).toBe(true);
+  expect(await ask({}, "idempotency", Date.now() - 22 * hour)).toBe(true);
+  expect(await ask({}, "idempotency", Date.now() - 24 * hour)).toBe(false);
+  expect(await ask({}, "resumable-streams", Date.now() - hour)).toBe(false);
+  // the clock of the device was changed
+  expect(await ask({}, "idempotency", Date.now() + hour)).toBe(false);
+  expect(await ask({ idempotencyKeys: false }, "idempotency")).toBe(false);
+  const { client } = createTestClient(() => new Response("", { status: 503 }));
+  expect(await catchError(canReplay(client, "idempotency"))).toMatchObject({ name: "ConnectionError" });
 });
 
 test.each([
@@ -41,7 +79,7 @@ test("an add-on reads a long body in pieces, and drops the connection when it le
   });
   const { client } = createTestClient(() => new Response(body));
   const call = openCall(client, { kind: "archive", path: "/v1/files" }, {});
-  const response = await client.fetch(await createRequest(client, "/v1/files"));
+  const response = await call.fetch("/v1/files");
   let size = 0;
   for await (const bytes of call.read(response)) {
     size += bytes.length;
@@ -49,13 +87,4 @@ test("an add-on reads a long body in pieces, and drops the connection when it le
   }
   call.end();
   expect([size, isCancelled]).toEqual([9, true]);
-});
-
-test("a value is checked by a schema of any library, and all problems are in one text", async () => {
-  const schema = v.object({ city: v.string(), days: v.array(v.number()) });
-  expect(await checkBySchema(schema, { city: "Oslo", days: [1] })).toMatchObject({
-    value: { city: "Oslo", days: [1] },
-  });
-  const checked = await checkBySchema(schema, { city: 7, days: [1, "two"] });
-  expect(checked).toMatchObject({ path: "city", problem: expect.stringMatching(/^city: .+; days\.1: /) });
 });

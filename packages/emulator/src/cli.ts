@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 import { mkdirSync } from "node:fs";
 import { describeThrown } from "@sluice/core/extend";
-import type { GatewayDifference } from "./base/assumptions.js";
 import { type Arguments, createHelp, parseArguments, readVersion } from "./command/arguments.js";
 import { formatFaultTable } from "./command/fault-table.js";
 import { describeExchange, describeRequest, format } from "./command/request-line.js";
@@ -19,6 +18,7 @@ import {
 } from "./recordings/index.js";
 import type { RecordedExchange } from "./recordings/record.js";
 import { type Served, serve } from "./serve.js";
+import type { GatewayDifference } from "./server/differences.js";
 import type { EmulatorRequest } from "./server/request-log.js";
 import { createRedactor } from "./server/secrets.js";
 

@@ -1,9 +1,9 @@
-import type { GatewayDifference } from "./base/assumptions.js";
 import type { EmulatorClock } from "./base/clock.js";
 import type { ChatScript } from "./chat/reply.js";
 import type { FaultCase } from "./fault-cases/fault-case.js";
 import type { MediaScript } from "./files/media.js";
 import type { Script } from "./script/script.js";
+import type { GatewayDifference } from "./server/differences.js";
 import type { FetchMedia } from "./server/fetch-media.js";
 import type { Fault } from "./server/network-faults.js";
 import type { EmulatorRequest } from "./server/request-log.js";

@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type FaultCase, readFaultCases } from "@sluice/emulator/faults";
+import { readFaultCases } from "@sluice/emulator/faults";
 import * as v from "valibot";
 import { expect, test } from "vitest";
 import { formatFaultTable } from "../src/command/fault-table.js";
+import type { FaultCase } from "./observe-fault.js";
 
 const text = v.pipe(v.string(), v.nonEmpty());
 const count = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000));

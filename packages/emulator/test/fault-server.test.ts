@@ -1,7 +1,8 @@
 import { createEmulator } from "@sluice/emulator";
-import { type FaultCase, readFaultCases } from "@sluice/emulator/faults";
+import { readFaultCases } from "@sluice/emulator/faults";
 import { serve } from "@sluice/emulator/serve";
 import { describe, expect, onTestFinished, test } from "vitest";
+import type { FaultCase } from "./observe-fault.js";
 import { complete, createLeapingClock, createRequest, readFrames, readRefusal } from "./support.js";
 
 const faultCases = readFaultCases();

@@ -10,8 +10,10 @@ import {
   streamChat,
   watchVideoTask,
 } from "@sluice/core";
-import type { FaultCase } from "@sluice/emulator/faults";
+import type { readFaultCases } from "@sluice/emulator/faults";
 
+/** One fault of the emulator. */
+export type FaultCase = ReturnType<typeof readFaultCases>[number];
 type FaultOutcome = FaultCase["right"][number];
 
 /* What Sluice makes of a fault, in the words of its file. */

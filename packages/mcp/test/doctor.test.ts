@@ -1,7 +1,8 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { assumptions, type GatewayDifference } from "@sluice/emulator/assumptions";
+import type { EmulatorOptions } from "@sluice/emulator";
+import { assumptions } from "@sluice/emulator/assumptions";
 import { createReplay, readRecordings } from "@sluice/emulator/recordings";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Report } from "../src/doctor/diagnose.js";
@@ -28,7 +29,7 @@ const spendAll = () => ["--spend", "chat", "--spend", IMAGE, "--spend", VIDEO, "
 /** Names of the assumptions that a request to a gateway can check. */
 const checked = Object.entries(assumptions)
   .filter(([, { check, group }]) => check !== "use" && group !== "Worker")
-  .map(([name]) => name as GatewayDifference);
+  .map(([name]) => name as NonNullable<EmulatorOptions["differs"]>[number]);
 
 describe("sluice doctor against the emulator", () => {
   test("finds that every assumption holds, and says which settings fit", async () => {

@@ -7,7 +7,7 @@ import {
   TimeoutError,
   ValidationError,
 } from "@sluice/core";
-import { callAfter, openCall, readRefusal, rejectOnAbort } from "@sluice/core/extend";
+import { callAfter, openCall, rejectOnAbort } from "@sluice/core/extend";
 import { readSignedType } from "@sluice/core/files";
 import { parseDataURI } from "./checks/data-uri.js";
 
@@ -67,7 +67,7 @@ export async function fetchMedia(
     const response = decoded
       ? new Response(decoded)
       : await fetchResponse(client, call, createRequest(url, call.signal));
-    if (!response.ok) throw await createRefusal(client, call, response);
+    if (!response.ok) throw await createRefusal(call, response);
     return await setType(new Blob(await readParts(call, response, maxBytes)), response);
   } catch (error) {
     if (isGatewayError(error)) throw error;
@@ -116,8 +116,8 @@ async function fetchResponse(client: Client, { signal, abort, firstChunkMs }: Ca
   }
 }
 
-async function createRefusal(client: Client, { signal }: Call, response: Response): Promise<Error> {
-  const error = await readRefusal(response, client, signal);
+async function createRefusal(call: Call, response: Response): Promise<Error> {
+  const error = await call.readRefusal(response);
   const isGone = [403, 404, 410].includes(error.status);
   error.message = `HTTP ${error.status}: the file could not be read${isGone ? "; its link has ended" : ""}`;
   return error;

@@ -1,7 +1,7 @@
-import type { Presence, VideoRequest } from "@sluice/core";
+import type { VideoRequest } from "@sluice/core";
 import { checkRequestMedia, toDataURI, uploads } from "@sluice/media";
 import { mediabunny } from "@sluice/media/mediabunny";
-import { createVideoTaskStore, listVideoTasks, memoryStorage } from "@sluice/stores";
+import { createVideoTaskStore, listVideoTasks, memoryStorage, type Presence } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { createTestClient } from "../../core/test/support/gateway.js";
 import { concatBytes, createJPEG, createPNG, createVideo, createWAV } from "./support/media.js";

@@ -1,5 +1,5 @@
 import type { Store } from "@sluice/core";
-import { createStore, systemClock } from "@sluice/core/extend";
+import { createStore } from "@sluice/core/extend";
 import { type ErrorMessages, errorMessages } from "@sluice/stores";
 
 /** An image for the next message. */
@@ -83,9 +83,7 @@ export function createAttachmentStore(read: () => UseAttachmentsOptions): Attach
   let problems: readonly AttachmentProblem[] = [];
   let count = 0;
   let leaving: ReturnType<typeof setTimeout> | undefined;
-  const store = createStore<AttachmentState>(() => ({ attachments, problems }), {
-    clock: systemClock,
-  });
+  const store = createStore<AttachmentState>(() => ({ attachments, problems }));
   return { getSnapshot: store.getSnapshot, subscribe: store.subscribe, add, remove, clear, dismiss, hold };
 
   function add(files: Iterable<File>): void {

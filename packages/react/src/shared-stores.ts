@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { callAfter, createListeners, toIdleClock } from "@sluice/core/extend";
+import { callAfter, createStore, toIdleClock } from "@sluice/core/extend";
 
 /** A kind of store that components share by id. */
 interface StoreKind<Options, Store> {
@@ -81,7 +81,7 @@ function createRegistry<Store>(
   const entries = new Map<unknown, Entry>();
   /** Keys without holders, oldest first. */
   const left = new Set<unknown>();
-  const { subscribe, notify } = createListeners<[]>();
+  const { subscribe, flush } = createStore(() => entries.size, { clock });
 
   return {
     entries,
@@ -110,7 +110,7 @@ function createRegistry<Store>(
       };
     },
     subscribe,
-    announce: notify,
+    announce: flush,
   };
 
   function linger(key: unknown): void {
@@ -142,7 +142,7 @@ function createRegistry<Store>(
     entries.delete(key);
     left.delete(key);
     dispose(entry.value);
-    notify();
+    flush();
   }
 }
 

@@ -1,6 +1,6 @@
-import type { Presence } from "@sluice/core";
 import {
   GatewayProvider,
+  type Presence,
   useAsset,
   useChatMessage,
   useChatStream,

@@ -1,6 +1,7 @@
-import type { Client, Presence } from "@sluice/core";
+import type { Client } from "@sluice/core";
 import {
   GatewayProvider,
+  type Presence,
   useAsset,
   useChatStream,
   useImages,

@@ -1,5 +1,4 @@
-import type { Presence } from "@sluice/core";
-import { GatewayProvider, type UseAssetOptions, useAsset } from "@sluice/react";
+import { GatewayProvider, type Presence, type UseAssetOptions, useAsset } from "@sluice/react";
 import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { StrictMode } from "react";
 import { renderToString } from "react-dom/server";

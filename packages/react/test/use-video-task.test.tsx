@@ -1,5 +1,5 @@
-import type { Issue, MediaUploader, Presence, RecordStorage, SucceededVideoTask } from "@sluice/core";
-import { GatewayProvider, useVideoTask, useVideoTasks } from "@sluice/react";
+import type { Issue, MediaUploader, RecordStorage, SucceededVideoTask } from "@sluice/core";
+import { GatewayProvider, type Presence, useVideoTask, useVideoTasks } from "@sluice/react";
 import { createVideoTaskStore, memoryStorage } from "@sluice/stores";
 import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { type ReactNode, StrictMode } from "react";

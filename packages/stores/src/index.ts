@@ -27,6 +27,7 @@ export type { AssetState, AssetStoreOptions } from "./assets/store.js";
 export { type AssetStore, createAssetStore } from "./assets/store.js";
 export type { ImageOptionsFor, ImageState, ImageStoreOptions } from "./images/state.js";
 export { createImageStore, type ImageStore } from "./images/store.js";
+export type { Presence } from "./tasks/page-presence.js";
 export { createVideoTaskList, listVideoTasks, type VideoTaskList } from "./videos/list.js";
 export type {
   VideoTaskEntry,

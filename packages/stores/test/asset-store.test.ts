@@ -1,5 +1,5 @@
-import { type ClientOptions, type Presence, type TaskError, watchAsset } from "@sluice/core";
-import { type AssetStoreOptions, createAssetStore } from "@sluice/stores";
+import { type ClientOptions, type TaskError, watchAsset } from "@sluice/core";
+import { type AssetStoreOptions, createAssetStore, type Presence } from "@sluice/stores";
 import { afterEach, describe, expect, test } from "vitest";
 import {
   createTestClient,

@@ -14,9 +14,9 @@ import {
   subscribeToEvents,
 } from "@sluice/core";
 import { createEpsilonTask, getEpsilonTask } from "@sluice/core/epsilon";
+import { sendRequest } from "@sluice/core/extend";
 import { createChatStore } from "@sluice/stores";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { requestOnce } from "../../core/src/transport/request-once.js";
 import {
   catchError,
   createTestClient,
@@ -430,7 +430,7 @@ describe("headers", () => {
 
   test("get only the path for a request that belongs to no call", async () => {
     const { client, given } = identified(() => Response.json({}));
-    await requestOnce(client, "/v1/notes", {}, () => undefined);
+    await sendRequest(client, "/v1/notes", {}, () => undefined);
     expect(given).toEqual([{ path: "/v1/notes" }]);
   });
 });

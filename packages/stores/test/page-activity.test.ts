@@ -1,5 +1,9 @@
-import type { Presence } from "@sluice/core";
-import { createAssetStore, createVideoTaskStore, type VideoTaskStoreOptions } from "@sluice/stores";
+import {
+  createAssetStore,
+  createVideoTaskStore,
+  type Presence,
+  type VideoTaskStoreOptions,
+} from "@sluice/stores";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createTestClient, settled, shows, stoppedClock } from "../../core/test/support/gateway.js";
 

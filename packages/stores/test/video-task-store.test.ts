@@ -1,7 +1,6 @@
 import {
   type ClientOptions,
   type MediaUploader,
-  type Presence,
   parseVideoTask,
   type RecordStorage,
   type Store,
@@ -11,11 +10,12 @@ import {
   createVideoTaskStore,
   listVideoTasks,
   memoryStorage,
+  type Presence,
   type VideoTaskStoreOptions,
 } from "@sluice/stores";
 import { afterEach, describe, expect, test } from "vitest";
 import { createTestClient, settled, shows, stoppedClock } from "../../core/test/support/gateway.js";
-import type { Absence } from "../src/tasks/watch-plan.js";
+import type { Absence } from "../src/tasks/page-presence.js";
 
 const url = "https://cdn.test/v.mp4?sig=1";
 const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;

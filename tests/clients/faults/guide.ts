@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { FaultCase } from "@sluice/emulator/faults";
-import type { FaultVerdict } from "./reading.ts";
+import type { FaultCase, FaultVerdict } from "./reading.ts";
 import type { StoredResults } from "./results.ts";
 
 const GUIDE = join(import.meta.dirname, "../../../docs/comparison.md");

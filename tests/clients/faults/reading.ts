@@ -1,6 +1,8 @@
-import type { FaultCase } from "@sluice/emulator/faults";
+import type { readFaultCases } from "@sluice/emulator/faults";
 import { joinMessages } from "../join-messages.ts";
 
+/** One fault of the emulator. */
+export type FaultCase = ReturnType<typeof readFaultCases>[number];
 type FaultOutcome = FaultCase["right"][number];
 
 /** The part of a response that a client hands to its user. */

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type FaultCase, readFaultCases } from "@sluice/emulator/faults";
-import type { FaultVerdict } from "./reading.ts";
+import { readFaultCases } from "@sluice/emulator/faults";
+import type { FaultCase, FaultVerdict } from "./reading.ts";
 
 const STORED = join(import.meta.dirname, "results.json");
 

@@ -2,11 +2,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { createEmulator } from "@sluice/emulator";
-import type { FaultCase } from "@sluice/emulator/faults";
 import { serve } from "@sluice/emulator/serve";
 import type { FaultReader } from "./reader.ts";
 import { type ReaderName, readers } from "./readers.ts";
-import { type FaultVerdict, judge, type Reading } from "./reading.ts";
+import { type FaultCase, type FaultVerdict, judge, type Reading } from "./reading.ts";
 import { readChatFaults, type StoredResults } from "./results.ts";
 
 /** Time after which a client hangs, in milliseconds: the limits of three attempts, and the waits between them. */

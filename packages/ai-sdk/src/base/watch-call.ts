@@ -1,6 +1,6 @@
 import type { SharedV4Headers, SharedV4Warning } from "@ai-sdk/provider";
 import type { Client } from "@sluice/core";
-import { repeatIfStored } from "@sluice/core/extend";
+import { billOnce } from "@sluice/core/extend";
 
 /** A client for one call of the SDK. It records what the SDK's result needs besides the response. */
 export interface WatchedCall {
@@ -17,8 +17,7 @@ export function watchCall(client: Client): WatchedCall {
   let headers: SharedV4Headers = {};
   return {
     client: {
-      ...client,
-      repeatsChats: repeatIfStored,
+      ...billOnce(client),
       warn(issue, callId) {
         const { path, message } = issue;
         warnings.push({ type: "other", message: path ? `${path}: ${message}` : message });

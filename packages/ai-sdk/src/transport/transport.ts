@@ -1,5 +1,5 @@
 import { type ChatRequest, type Client, streamChat } from "@sluice/core";
-import { canReuseKey, createFingerprint, createRandomId } from "@sluice/core/extend";
+import { canReuseKey, createRandomId, hashToId } from "@sluice/core/extend";
 import {
   type ChatTransport,
   convertToModelMessages,
@@ -117,7 +117,7 @@ function createKey(
   request: ChatRequest,
   before: SentRequest | undefined,
 ): SentRequest | undefined {
-  const fingerprint = client.idempotencyKeys ? createFingerprint(request) : undefined;
+  const fingerprint = client.idempotencyKeys ? hashToId(request) : undefined;
   if (fingerprint === undefined) return undefined;
   return before?.fingerprint === fingerprint ? before : { idempotencyKey: createRandomId(), fingerprint };
 }

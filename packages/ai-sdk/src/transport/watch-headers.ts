@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { repeatIfStored } from "@sluice/core/extend";
+import { billOnce } from "@sluice/core/extend";
 
 /** Receives the headers of a response, before its first token. */
 interface HeaderListeners {
@@ -20,6 +20,5 @@ export function watchHeaders(client: Client, { onId, onOpen }: HeaderListeners):
     if (response.status === 200) onOpen?.();
     return response;
   };
-  // retry what may be billed only if the proxy stores the request
-  return { ...client, fetch, repeatsChats: repeatIfStored };
+  return { ...billOnce(client), fetch };
 }

@@ -16,13 +16,6 @@ export interface Listeners<Args extends readonly unknown[]> {
  *
  * @param onUse called before the first subscription. May return a function, which is called after the last subscriber
  *   has left
- * @example
- * ```ts
- * const { subscribe, notify } = createListeners<[text: string]>();
- * const unsubscribe = subscribe((text) => show(text));
- * notify("Hello");
- * unsubscribe();
- * ```
  */
 export function createListeners<Args extends readonly unknown[]>(
   onUse?: () => (() => void) | undefined,

@@ -48,12 +48,6 @@ export function noteUnknownOptions(of: WithOptions, options: unknown, client: Wa
  * Checks the first argument of a function, which is easy to forget. Does nothing in production.
  *
  * @throws {ConfigurationError}
- * @example
- * ```ts
- * export function createUsageStore(from: Client) {
- *   assertClient(from);
- * }
- * ```
  */
 export function assertClient(client: Warner | undefined): void {
   try {

@@ -21,7 +21,11 @@ const functions = {
   "createVideoTaskStore or useVideoTask": `taskId enabled select storage ${task}`,
   "createVideoTaskList or useVideoTasks": `storage ${watch}`,
   "createAssetStore or useAsset": `assetId groupId prepare encoding ${task}`,
-  createUploadStore: "storage use headers",
+  createUploadStore: "storage use parser headers",
+  uploadMedia: "signal onProgress use parser headers storage",
+  createBatch: "id storage concurrency onResult headers timeout retry intervalMs deadlineMs",
+  "recordReceipts or listReceipts": "storage since until",
+  signOut: "storages",
   "a request": `${request} encoding label intervalMs deadlineMs pollInBackground presence onPoll
     seenBefore stopOnAbort`,
   "a message": "images",

@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../types/errors.js";
-import { type Clock, callAfter } from "./clock.js";
+import { type Clock, callAfter, systemClock } from "./clock.js";
 import { createListeners } from "./listeners.js";
 import { noteMistake } from "./note-options.js";
 
@@ -26,8 +26,8 @@ export interface StoreControl<State> extends Store<State> {
 export interface StoreOptions {
   /** The shortest time between two notifications of `changed`, in milliseconds. @default 0 */
   readonly throttleMs?: number;
-  /** Clock of the throttling. */
-  readonly clock: Clock;
+  /** Clock of the throttling. @default systemClock */
+  readonly clock?: Clock;
   /** Client of a state with an `error`: mistakes in the code or the setup are printed. */
   readonly client?: {
     /** True if the app reads the events: nothing is printed then. */
@@ -54,7 +54,7 @@ export interface StoreOptions {
  */
 export function createStore<State>(
   compute: () => State,
-  { throttleMs = 0, clock, client, onUse }: StoreOptions,
+  { throttleMs = 0, clock = systemClock, client, onUse }: StoreOptions = {},
 ): StoreControl<State> {
   const { subscribe, notify } = createListeners<[]>(onUse);
   let snapshot = compute();

@@ -17,10 +17,6 @@ export function assertWritable({ "~standard": { vendor, jsonSchema } }: Standard
  * Writes the JSON Schema of a schema's input, because a model writes the input.
  *
  * @throws {ConfigurationError} that begins with `path`, for a schema that cannot be converted
- * @example
- * ```ts
- * const jsonSchema = await writeJSONSchema(zodSchema, "outputSchema");
- * ```
  */
 export async function writeJSONSchema(
   schema: StandardSchema,

@@ -539,7 +539,7 @@ export function stopStored(client: Client, id: string | undefined, headers: Head
   const init = { method: "DELETE", keepalive: true, ...(headers && { headers }) };
   specialCases
     .load()
-    .then(({ requestOnce }) => requestOnce(client, path, init, ({ body }) => body?.cancel()))
+    .then(({ sendRequest }) => sendRequest(client, path, init, ({ body }) => body?.cancel()))
     .catch(() => {});
 }
 

@@ -5,6 +5,6 @@
  */
 
 export { type ArchivedMedia, getArchivedMedia } from "../archive/archived.js";
-export { assertBlob, type Bytes, createView, readASCII, readBytes } from "../files/bytes.js";
+export { readBytes } from "../files/bytes.js";
 export { readSignedType, toDataURI } from "../files/data-uri.js";
 export { findSignedType } from "../files/signatures.js";

@@ -83,5 +83,4 @@ export type { ImageModel, VideoModel } from "../types/media-models.js";
 
 // Storages
 
-export type { Presence } from "../base/page-activity.js";
 export type { RecordStorage, StorageLock, StorageStatus } from "../storage.js";

@@ -3,12 +3,12 @@ import { ValidationError } from "../types/errors.js";
 /**
  * Bytes that own their memory. The type is inferred, because `Uint8Array` has no type parameter before TypeScript 5.7.
  */
-export type Bytes = ReturnType<Uint8ArrayConstructor["from"]>;
+type Bytes = ReturnType<Uint8ArrayConstructor["from"]>;
 
 /**
  * Reads one slice of a blob.
  *
- * @throws {ValidationError} if the blob cannot be read
+ * @throws {ValidationError} for a value that is not a blob, and for a blob that cannot be read
  * @throws the signal's reason
  * @example
  * ```ts
@@ -21,6 +21,7 @@ export async function readBytes(
   end: number,
   signal: AbortSignal | undefined,
 ): Promise<Bytes> {
+  assertBlob(blob);
   signal?.throwIfAborted();
   const buffer = await readSlice(blob, start, end).catch(throwUnreadable);
   signal?.throwIfAborted();
@@ -41,11 +42,6 @@ function throwUnreadable(error: unknown): never {
  * Rejects a value that is not a blob. The usual mistake is an empty file input, whose `input.files[0]` is undefined.
  *
  * @throws {ValidationError} for any other value
- * @example
- * ```ts
- * const file: unknown = input.files?.[0];
- * assertBlob(file);
- * ```
  */
 export function assertBlob(blob: unknown): asserts blob is Blob {
   const { size, slice } = (blob ?? {}) as Partial<Blob>;
@@ -54,16 +50,8 @@ export function assertBlob(blob: unknown): asserts blob is Blob {
   throw new ValidationError([{ path: "", message, rule: "media.blob" }]);
 }
 
-/**
- * Creates a view of the same bytes, to read larger numbers.
- *
- * @example
- * ```ts
- * const head = await readBytes(file, 0, 24, undefined);
- * const width = createView(head).getUint32(16); // of a PNG
- * ```
- */
-export function createView({ buffer, byteOffset, byteLength }: Bytes): DataView {
+/** Creates a view of the same bytes, to read larger numbers. */
+export function createView({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, byteLength);
 }
 
@@ -72,15 +60,7 @@ export function hasText(bytes: Uint8Array, at: number, text: string): boolean {
   return readASCII(bytes, at, text.length) === text;
 }
 
-/**
- * Reads bytes as text, one character each. The text is shorter if the bytes end early.
- *
- * @example
- * ```ts
- * const head = await readBytes(file, 0, 12, undefined);
- * const brand = readASCII(head, 8, 4); // "isom"
- * ```
- */
+/** Reads bytes as text, one character each. The text is shorter if the bytes end early. */
 export function readASCII(bytes: Uint8Array, at: number, length: number): string {
   return String.fromCharCode(...bytes.subarray(at, at + length));
 }

@@ -1,4 +1,4 @@
-import { type Bytes, createView, hasText, readASCII } from "./bytes.js";
+import { createView, hasText, readASCII } from "./bytes.js";
 
 /** MIME types of formats with a signature. The bytes decide the type, not the file name. */
 export const signedTypes = {
@@ -40,7 +40,7 @@ const BMP_HEADER_SIZES = [12, 40, 52, 56, 64, 108, 124];
 export const HEAD_BYTES = 32;
 
 /** Detects the format from the first bytes of a file. */
-export function findFormat(head: Bytes): SignedFormat | undefined {
+export function findFormat(head: Uint8Array): SignedFormat | undefined {
   const box = readASCII(head, 4, 4);
   if (head[0] === 0xff && head[1] === 0xd8 && head[2] === 0xff) return "jpeg";
   if (hasText(head, 0, "\x89PNG\r\n\x1a\n")) return "png";
@@ -66,7 +66,7 @@ export function findFormat(head: Bytes): SignedFormat | undefined {
  * const type = findSignedType(head);
  * ```
  */
-export function findSignedType(head: Bytes): string | undefined {
+export function findSignedType(head: Uint8Array): string | undefined {
   const format = findFormat(head);
   return format && signedTypes[format];
 }

@@ -12,14 +12,7 @@ export function readRequestId({ headers }: Response): string | undefined {
   return headers.get("x-request-id") ?? undefined;
 }
 
-/**
- * Returns true if a proxy does not serve the path. A retry cannot help.
- *
- * @example
- * ```ts
- * const isMissing = (error: unknown) => isClosedRoute(error);
- * ```
- */
+/** Returns true if a proxy does not serve the path. A retry cannot help. */
 export function isClosedRoute(error: unknown): error is APIError {
   return error instanceof APIError && error.source === "proxy" && error.code === "not_found";
 }
@@ -89,16 +82,7 @@ export function canReuseKey(error: unknown, billing: Billing = "maybe"): boolean
 const NEVER_CONNECTED =
   /conn(ection ?)?refused|bad port|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|CONNECT_TIMEOUT|FailedToOpenSocket|dns error|tcp connect error/i;
 
-/**
- * Converts an error of `fetch` or of a broken body to a `ConnectionError`.
- *
- * @example
- * ```ts
- * const response = await client.fetch(await createRequest(client, "/v1/usage")).catch((error) => {
- *   throw toConnectionError(error);
- * });
- * ```
- */
+/** Converts an error of `fetch` or of a broken body to a `ConnectionError`. */
 export function toConnectionError(cause: unknown): ConnectionError {
   const { cause: reason, message } = (cause ?? {}) as {
     cause?: { code?: unknown; message?: unknown };

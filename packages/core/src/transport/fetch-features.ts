@@ -1,25 +1,33 @@
 import { ConnectionError } from "../types/errors.js";
-import { requestOnce } from "./request-once.js";
 import type { Connection } from "./send.js";
+import { fetchWithin } from "./send-request.js";
 
 /**
- * Time during which a proxy with `idempotency()` certainly remembers a create request, in milliseconds: a day minus an
- * hour.
+ * Time during which a proxy with the feature certainly remembers a request, in milliseconds. It stores a create request
+ * for a day, and a streamed chat for ten minutes after its end.
  */
-const REMEMBERED_MS = 23 * 3_600_000;
+const REMEMBERED_MS = { idempotency: 23 * 3_600_000, "resumable-streams": 9 * 60_000 };
 
 /**
- * Returns true if the proxy certainly still remembers a create request that was first sent at `sentAt` (Unix
- * milliseconds).
+ * Returns true if the proxy certainly replays the response to a request that is sent again under its
+ * `idempotency-key`, so that it is not billed twice. Returns false without a proxy, and for a client without keys.
  *
+ * @param feature feature of the proxy: `resumable-streams` for a streamed chat, `idempotency` for other requests
+ * @param sentAt Unix milliseconds at which the request was first sent. @default now
+ * @throws {ConnectionError} if the proxy is unavailable
  * @example
  * ```ts
- * const canRepeat = isRemembered(Date.now() - 60_000);
+ * const canRepeat = await canReplay(client, "idempotency", Date.now() - 60_000);
  * ```
  */
-export function isRemembered(sentAt: number, forMs = REMEMBERED_MS): boolean {
+export async function canReplay(
+  client: Connection,
+  feature: "idempotency" | "resumable-streams",
+  sentAt = Date.now(),
+): Promise<boolean> {
   const age = Date.now() - sentAt;
-  return age >= 0 && age <= forMs;
+  if (!client.idempotencyKeys || !(age >= 0 && age <= REMEMBERED_MS[feature])) return false;
+  return (await fetchFeatures(client)).includes(feature);
 }
 
 /**
@@ -27,14 +35,10 @@ export function isRemembered(sentAt: number, forMs = REMEMBERED_MS): boolean {
  *
  * @param signal aborts the request
  * @throws {ConnectionError} if the proxy is unavailable
- * @example
- * ```ts
- * const isOnce = (await fetchFeatures(client)).includes("idempotency");
- * ```
  */
 export async function fetchFeatures(client: Connection, signal?: AbortSignal): Promise<readonly string[]> {
   try {
-    return await requestOnce(client, "/health", signal ? { signal } : {}, ({ status, headers, body }) => {
+    return await fetchWithin(client, "/health", signal ? { signal } : {}, ({ status, headers, body }) => {
       body?.cancel().catch(() => {});
       const features = parseFeatures(headers);
       if (!features && (status === 408 || status === 429 || status >= 500))

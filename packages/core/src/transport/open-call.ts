@@ -1,7 +1,10 @@
 import type { Clock, Span } from "../base/clock.js";
+import type { APIError } from "../types/errors.js";
 import type { CallStep } from "../types/events.js";
+import { readHeaders } from "./headers.js";
 import { createRetryClock } from "./pauses.js";
 import { readChunks } from "./read-body.js";
+import { readRefusal } from "./refusal.js";
 import {
   type CallDescription,
   type Connection,
@@ -10,17 +13,19 @@ import {
   openExchange,
   type RequestOptions,
 } from "./send.js";
+import { createRequest, fetchOnce } from "./send-request.js";
 
 /**
  * Opens a call of an add-on, with the time limits and the events of the client's own calls. `signal` aborts when a limit
- * or the caller ends the call. Close it with `close`, or with `end` for a call without events.
+ * or the caller ends the call. Close it with `close`, or with `end` for a call without events. For a request without
+ * events, `sendRequest` is enough.
  *
  * @throws {ConfigurationError} if `createClient` did not create `client`
  * @example
  * ```ts
  * const call = openCall(client, { kind: "upload", path: "/v1/uploads" }, { signal });
  * try {
- *   await client.fetch(await createRequest(client, "/v1/uploads", { method: "POST", body: file }, call));
+ *   await call.fetch("/v1/uploads", { method: "POST", body: file });
  *   call.close();
  * } catch (error) {
  *   call.close({ error });
@@ -30,8 +35,31 @@ import {
  */
 export function openCall(client: Connection, description: CallDescription, options: RequestOptions) {
   const exchange = openExchange(client, description, options);
+  let attempt = 0;
   return {
     ...exchange,
+    /**
+     * Sends one request of the call, as `sendRequest` does, and emits its events. Adds the `headers` of the options. Its
+     * signal defaults to the call's.
+     *
+     * @throws the errors of `sendRequest`
+     */
+    async fetch(path: string, init: RequestInit = {}): Promise<Response> {
+      const signal = init.signal ?? exchange.signal;
+      const headers = readHeaders(options.headers);
+      for (const [name, value] of readHeaders(init.headers)) headers.set(name, value);
+      const request = await createRequest(client, path, { ...init, headers, signal }, exchange);
+      attempt += 1;
+      emitStep(client, exchange, { type: "request", attempt });
+      const startedAt = client.clock.now();
+      const response = await fetchOnce(client, request, signal);
+      const durationMs = client.clock.now() - startedAt;
+      emitStep(client, exchange, { type: "response", attempt, status: response.status, durationMs });
+      if (!response.ok) throw await readRefusal(response, client, signal);
+      return response;
+    },
+    /** Reads the error of a response with an error status that the call did not fetch itself. */
+    readRefusal: (response: Response): Promise<APIError> => readRefusal(response, client, exchange.signal),
     /** Emits one step of the call. */
     emit: (step: CallStep): Promise<unknown> => emitStep(client, exchange, step),
     /**

@@ -23,26 +23,10 @@ const REFUSAL_MS = 5000;
 /**
  * Reads the error of a response with an error status. The status decides, so a truncated, stalled or endless body is
  * fine. Reads only the beginning of a long body.
- *
- * @example
- * ```ts
- * import { createRequest, readRefusal } from "@sluice/core/extend";
- *
- * const response = await client.fetch(await createRequest(client, "/v1/usage", { signal }));
- * if (!response.ok) throw await readRefusal(response, client, signal);
- * ```
  */
 export async function readRefusal(
   response: Response,
-  {
-    clock,
-    scrub,
-  }: {
-    /** Clock of the limits. */
-    readonly clock: Clock;
-    /** Removes the keys from a text. */
-    readonly scrub: (text: string) => string;
-  },
+  { clock, scrub }: { readonly clock: Clock; readonly scrub: (text: string) => string },
   signal: AbortSignal,
 ): Promise<APIError> {
   const loaded = await loadFailures();

@@ -27,13 +27,6 @@ const FEATURES_MS = 5000;
 /**
  * Repeats a request only if that cannot bill twice: after a 429, or if the proxy replays the stored response to the same
  * `idempotency-key`.
- *
- * @example
- * ```ts
- * import { repeatIfStored } from "@sluice/core/extend";
- *
- * const once = { ...client, repeatsChats: repeatIfStored };
- * ```
  */
 export const repeatIfStored: RepeatRule = async (failure, { client, exchange, init }) => {
   if (failure.name === "APIError" && (failure as APIError).status === 429) return true;
@@ -46,6 +39,19 @@ export const repeatIfStored: RepeatRule = async (failure, { client, exchange, in
   signal.throwIfAborted();
   return state.features.includes(feature);
 };
+
+/**
+ * Returns a client whose chats are billed at most once, for a bridge whose users do not expect a second bill. It repeats
+ * a chat after a 429, and after other failures only if the proxy stores the response.
+ *
+ * @example
+ * ```ts
+ * const stream = streamChat(billOnce(client), { model: "delta-5.3", messages: [{ role: "user", content: "Hello" }] });
+ * ```
+ */
+export function billOnce<Given extends Connection>(client: Given): Given {
+  return { ...client, repeatsChats: repeatIfStored };
+}
 
 /**
  * Fetches the features of the proxy after a lost response (wire, 6.2). Returns none for an unreachable proxy, because a

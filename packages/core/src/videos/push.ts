@@ -1,4 +1,3 @@
-import { createPagePresence } from "../base/page-activity.js";
 import type { Client } from "../client.js";
 import { createEventParser } from "../transport/event-stream.js";
 import { createBodyReader, readBody } from "../transport/read-body.js";
@@ -23,11 +22,11 @@ export async function* receiveVideoEvents(
   );
   const received: unknown[] = [];
   let failure: { error: unknown } | undefined;
-  const presence = createPagePresence(() => false);
+  const { document } = globalThis as Partial<typeof globalThis>;
   const closeIfHidden = () => {
-    if (presence.absence) exchange.abort(new Error("the page is hidden"));
+    if (document?.visibilityState === "hidden") exchange.abort(new Error("the page is hidden"));
   };
-  const unsubscribe = presence.subscribe(closeIfHidden);
+  document?.addEventListener("visibilitychange", closeIfHidden);
   const parser = createEventParser({
     onEvent({ event, data }) {
       if (event === "task") received.push(JSON.parse(client.scrub(data)));
@@ -50,7 +49,7 @@ export async function* receiveVideoEvents(
     failure = { error };
     throw error;
   } finally {
-    unsubscribe();
+    document?.removeEventListener("visibilitychange", closeIfHidden);
     // also runs if the consumer leaves its loop
     exchange.abort(undefined);
     closeExchange(client, exchange, {}, failure);

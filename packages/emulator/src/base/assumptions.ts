@@ -475,18 +475,3 @@ export const assumptions = {
     remedy: "A response that nobody reads is written and charged to its end.",
   },
 } as const satisfies Readonly<Record<string, Assumption>>;
-
-/** Name of an assumption. */
-type AssumptionName = keyof typeof assumptions;
-
-type Rows = typeof assumptions;
-
-/** Name of an assumption that requests can check. */
-export type CheckedAssumption = {
-  [Name in AssumptionName]: Rows[Name]["check"] extends "use" ? never : Name;
-}[AssumptionName];
-
-/** Name of a checked assumption about the gateway, which the option `differs` breaks. */
-export type GatewayDifference = {
-  [Name in CheckedAssumption]: Rows[Name]["group"] extends "Worker" ? never : Name;
-}[CheckedAssumption];

@@ -1,5 +1,5 @@
 import { isRecord } from "@sluice/core/extend";
-import type { GatewayDifference } from "../base/assumptions.js";
+import type { assumptions } from "../base/assumptions.js";
 import type { Exchange } from "./exchange.js";
 import {
   createBadRequest,
@@ -12,6 +12,13 @@ import {
 } from "./http.js";
 
 type JSONObject = Record<string, unknown>;
+
+type Rows = typeof assumptions;
+
+/** Name of an assumption about the gateway that requests can check: the values of the option `differs`. */
+export type GatewayDifference = {
+  [Name in keyof Rows]: Rows[Name] extends { check: "use" } | { group: "Worker" } ? never : Name;
+}[keyof Rows];
 
 /** Changes a response so that an assumption does not hold. `nth` counts the responses of this path from 1. */
 type Change = (response: HandlerResponse, exchange: Exchange, nth: number) => HandlerResponse;

@@ -1,5 +1,5 @@
 import { type ChatRequest, streamChat } from "@sluice/core";
-import { billChatsOnce } from "../base/bill-chats-once.js";
+import { billOnce } from "@sluice/core/extend";
 import { describeShortfall } from "../base/shortfall.js";
 import { setFields } from "./arguments.js";
 import { formatBar, showProgress } from "./bar.js";
@@ -12,7 +12,7 @@ export async function runChat(task: Task): Promise<number> {
   const system = args.system === undefined ? [] : [{ role: "system", content: args.system }];
   const messages = [...system, { role: "user", content: await readPrompt(task) }];
   const request = setFields({ model, messages }, args.set) as unknown as ChatRequest;
-  const stream = streamChat(billChatsOnce(client), request, { signal, checks });
+  const stream = streamChat(billOnce(client), request, { signal, checks });
   // a model may think for a minute before its first word
   const progress = args.json
     ? undefined

@@ -1,6 +1,6 @@
 import { createClient } from "@sluice/core";
 import { isRecord } from "@sluice/core/extend";
-import { type Assumption, assumptions, type CheckedAssumption } from "@sluice/emulator/assumptions";
+import { type Assumption, assumptions } from "@sluice/emulator/assumptions";
 import { type ChatRun, runChats } from "./chats.js";
 import { chatChecks } from "./check-chats.js";
 import { connectionChecks, hasPath, isIndistinct, isKeyRefused, isRedirected } from "./check-connection.js";
@@ -18,7 +18,12 @@ import {
   type SenderOptions,
 } from "./send.js";
 
-type AssumptionName = keyof typeof assumptions;
+type Rows = typeof assumptions;
+type AssumptionName = keyof Rows;
+/** Name of an assumption that requests can check. */
+type CheckedAssumption = {
+  [Name in AssumptionName]: Rows[Name] extends { check: "use" } ? never : Name;
+}[AssumptionName];
 
 /** What {@link diagnose} may send, and where. */
 export interface Plan {

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 import { type Client, isGatewayError, type RecordStorage } from "@sluice/core";
-import { describeThrown, fetchFeatures, isRecord, isRemembered, rejectOnAbort } from "@sluice/core/extend";
+import { canReplay, describeThrown, isRecord, rejectOnAbort } from "@sluice/core/extend";
 import { fileStorage } from "@sluice/stores/node";
 import { makeFolder } from "../base/make-folder.js";
 import { NotSent } from "../base/not-sent.js";
-import type { Input, Result } from "../base/tool.js";
+import type { Input, Result, Tool } from "../base/tool.js";
 
 /** A paid call in the ledger. A call without a result may be billed. */
 interface Call {
@@ -38,7 +38,7 @@ interface Memory {
 interface PaidRequest {
   readonly tool: string;
   /** Feature of a proxy that stores the keys of this tool. */
-  readonly feature: string;
+  readonly feature: NonNullable<Tool["paid"]>;
   readonly input: Input;
   readonly signal: AbortSignal;
 }
@@ -50,8 +50,6 @@ const COLLECTION = "calls";
 const MAX_CALLS = 1000;
 /** Time between two attempts to lock a call of another process, in milliseconds. */
 const RETRY_MS = 1000;
-/** Minimum time for which a proxy stores a streamed chat, in milliseconds: ten minutes after its end, minus one. */
-const CHAT_RETENTION_MS = 9 * 60_000;
 
 /** An HTTP endpoint creates a server for each request, so the state belongs to the client. */
 const memories = new WeakMap<Client, Map<string, Memory>>();
@@ -151,10 +149,9 @@ export function createPaidCalls(client: Client, folder: string | undefined) {
       }
     }
 
-    async function canRepeat({ sentAt }: Call): Promise<boolean> {
-      const maxAgeMs = feature === "resumable-streams" ? CHAT_RETENTION_MS : undefined;
-      if (!client.idempotencyKeys || !isRemembered(sentAt, maxAgeMs)) return false;
-      return (await fetchFeatures(client).catch((): readonly string[] => [])).includes(feature);
+    /** Returns true if the proxy certainly replays the first response. An unavailable proxy may not. */
+    function canRepeat({ sentAt }: Call): Promise<boolean> {
+      return canReplay(client, feature, sentAt).catch(() => false);
     }
   };
 

@@ -114,8 +114,10 @@ export function createMcpServer(client: Client, options: McpServerOptions = {}):
       return clean(await tool.run(fields, { client: tracked, signal, idempotencyKey, report, save }));
     };
     try {
-      const paidCall = { tool: tool.name, feature: tool.paid ?? "", input, signal };
-      const result: Result = await (tool.paid ? runPaid(paidCall, send, () => isSent) : send());
+      const { name, paid } = tool;
+      const result: Result = await (paid
+        ? runPaid({ tool: name, feature: paid, input, signal }, send, () => isSent)
+        : send());
       return { ...(tool.showsImages ? await addImages(client, result, signal) : result) };
     } catch (error) {
       signal.throwIfAborted();

@@ -1,6 +1,6 @@
 import { type ChatRequest, type ChatResult, streamChat } from "@sluice/core";
+import { billOnce } from "@sluice/core/extend";
 import type { models } from "@sluice/core/schemas";
-import { billChatsOnce } from "../base/bill-chats-once.js";
 import { describeShortfall } from "../base/shortfall.js";
 import { createRequestSchema, createText, createToolName, type Tool } from "../base/tool.js";
 
@@ -20,7 +20,7 @@ export function createChatTool(model: keyof typeof models): Tool {
     async run(input, { client, signal, idempotencyKey, report }) {
       const request = { ...input, model } as unknown as ChatRequest;
       let length = 0;
-      const stream = streamChat(billChatsOnce(client), request, { signal, idempotencyKey });
+      const stream = streamChat(billOnce(client), request, { signal, idempotencyKey });
       for await (const delta of stream) {
         if (delta.type === "text-delta" || delta.type === "reasoning-delta") length += delta.text.length;
         report.at(length, `${length} characters`);

@@ -1,4 +1,7 @@
-import { type Bytes, readBytes } from "@sluice/core/files";
+import { readBytes } from "@sluice/core/files";
+
+/** Bytes that own their memory. */
+export type Bytes = Awaited<ReturnType<typeof readBytes>>;
 
 /** Size of one read. Large enough that many small headers need only one. */
 const WINDOW = 65_536;
@@ -28,4 +31,14 @@ export function createBlobReader(blob: Blob, signal: AbortSignal | undefined): B
     cachedFrom = start;
     return bytes.subarray(0, to - start);
   }
+}
+
+/** Creates a view of the same bytes, to read larger numbers. */
+export function createView({ buffer, byteOffset, byteLength }: Bytes): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
+}
+
+/** Reads bytes as text, one character each. The text is shorter if the bytes end early. */
+export function readASCII(bytes: Bytes, at: number, length: number): string {
+  return String.fromCharCode(...bytes.subarray(at, at + length));
 }

@@ -1,5 +1,4 @@
-import { createView, readASCII } from "@sluice/core/files";
-import type { BlobReader } from "./blob-reader.js";
+import { type BlobReader, createView, readASCII } from "./blob-reader.js";
 
 /** An index of a one-hour video is smaller. */
 const MAX_INDEX_BYTES = 33_554_432;

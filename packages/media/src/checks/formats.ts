@@ -1,4 +1,4 @@
-import { type Bytes, findSignedType } from "@sluice/core/files";
+import { findSignedType } from "@sluice/core/files";
 
 /** Number of bytes that {@link findFormat} reads. */
 export const HEAD_BYTES = 32;
@@ -58,7 +58,7 @@ export function readExtension(name: string): string {
 }
 
 /** Detects the format from the first bytes of a file. */
-export function findFormat(head: Bytes): SignedFormat | undefined {
+export function findFormat(head: Uint8Array): SignedFormat | undefined {
   const type = findSignedType(head);
   return listFormats().find(([, format]) => format.type === type)?.[0];
 }

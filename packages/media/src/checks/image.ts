@@ -1,5 +1,4 @@
-import { createView, readASCII } from "@sluice/core/files";
-import type { BlobReader } from "./blob-reader.js";
+import { type BlobReader, createView, readASCII } from "./blob-reader.js";
 
 /** Metadata from the header of an image. Width and height are as stored, before any EXIF orientation. */
 export interface ImageHeader {

@@ -1,4 +1,4 @@
-import { assertBlob } from "@sluice/core/files";
+import { readBytes } from "@sluice/core/files";
 import { createBlobReader } from "./blob-reader.js";
 import { type ContainerFormat, type MediaParser, readContainerHeader } from "./container.js";
 import {
@@ -81,7 +81,8 @@ async function probe(
   { signal, parser }: ProbeOptions,
   measuresContainers: boolean,
 ): Promise<MediaProbe> {
-  assertBlob(blob);
+  // rejects anything but a readable blob
+  await readBytes(blob, 0, 0, signal);
   const reader = createBlobReader(blob, signal);
   const format = findFormat(await reader.read(0, HEAD_BYTES));
   signal?.throwIfAborted();

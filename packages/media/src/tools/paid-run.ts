@@ -1,5 +1,5 @@
 import { type Client, isGatewayError, type ToolContext } from "@sluice/core";
-import { createRandomId, fetchFeatures, isRecord, isRemembered } from "@sluice/core/extend";
+import { canReplay, createRandomId, isRecord } from "@sluice/core/extend";
 
 /** The state of a billed tool run, saved with its call. */
 export interface PaidRun {
@@ -22,7 +22,7 @@ const BILLED = "It may have been made and billed: ask the user before you call t
  */
 export async function startRun(client: Client, { savedState, saveState }: ToolContext): Promise<PaidRun> {
   const saved = readRun(savedState);
-  if (saved?.handle || (saved?.isOnce && isRemembered(saved.at))) return saved;
+  if (saved?.handle || (saved?.isOnce && (await isReplayed(client, saved.at)))) return saved;
   if (savedState !== undefined) throw new Error(`the page was closed before the response came. ${BILLED}`);
   const run = {
     key: createRandomId(),
@@ -33,10 +33,9 @@ export async function startRun(client: Client, { savedState, saveState }: ToolCo
   return run;
 }
 
-/** Returns true if the proxy replays the response to a repeated key. */
-async function isReplayed(client: Client): Promise<boolean> {
-  if (!client.idempotencyKeys) return false;
-  return (await fetchFeatures(client).catch((): readonly string[] => [])).includes("idempotency");
+/** Returns true if the proxy certainly replays the response to a key. An unavailable proxy may not. */
+function isReplayed(client: Client, sentAt?: number): Promise<boolean> {
+  return canReplay(client, "idempotency", sentAt).catch(() => false);
 }
 
 /** Validates a saved run, since any script of the page may write to a storage. */

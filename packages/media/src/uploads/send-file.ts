@@ -1,7 +1,7 @@
 import { APIError, ConnectionError, ResponseError, TimeoutError } from "@sluice/core";
-import { createBackoff, isClosedRoute } from "@sluice/core/extend";
+import { createBackoff } from "@sluice/core/extend";
 import { PART_BYTES, sendPart, type UploadContext, type UploadRequest } from "./part-request.js";
-import type { UploadAtProxy } from "./upload-at-proxy.js";
+import { isClosedRoute, type UploadAtProxy } from "./upload-at-proxy.js";
 
 /** Attempts in a row without progress, after the first. */
 const MAX_FAILURES = 5;
@@ -55,7 +55,7 @@ export async function sendFile(
     handlers.onProgress(sending.state?.offset ?? 0);
     const part = takeNextPart(context, sending);
     try {
-      const next = await sendPart(context, part, sending.attempt);
+      const next = await sendPart(context, part);
       advance(sending, part, next, handlers);
       if (next.url !== undefined) return next;
     } catch (error) {

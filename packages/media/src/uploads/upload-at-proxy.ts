@@ -1,4 +1,4 @@
-import { ResponseError } from "@sluice/core";
+import { APIError, ResponseError } from "@sluice/core";
 import { isRecord, parseJSON } from "@sluice/core/extend";
 
 /** State of an upload in a response of the proxy. */
@@ -46,4 +46,9 @@ export function isUploadId(id: unknown): id is string {
 
 function isOffset(offset: unknown, size: number): offset is number {
   return Number.isInteger(offset) && (offset as number) >= 0 && (offset as number) <= size;
+}
+
+/** Returns true if the proxy does not serve uploads. */
+export function isClosedRoute(error: unknown): error is APIError {
+  return error instanceof APIError && error.source === "proxy" && error.code === "not_found";
 }

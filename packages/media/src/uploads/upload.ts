@@ -1,11 +1,11 @@
 import { type Client, type RecordStorage, type RequestOptions, ValidationError } from "@sluice/core";
-import { assertClient, isClosedRoute, openCall, rejectOnAbort } from "@sluice/core/extend";
+import { noteOptions, openCall, rejectOnAbort } from "@sluice/core/extend";
 import { reportStorageFailure } from "@sluice/stores/extend";
 import type { MediaParser } from "../checks/container.js";
 import type { MediaUse } from "../checks/limits.js";
 import { PATH } from "./part-request.js";
 import { sendFile } from "./send-file.js";
-import type { UploadAtProxy } from "./upload-at-proxy.js";
+import { isClosedRoute, type UploadAtProxy } from "./upload-at-proxy.js";
 
 /** Progress of an upload. */
 export interface UploadProgress {
@@ -94,7 +94,7 @@ export async function uploadMedia(
   options: UploadOptions = {},
 ): Promise<UploadedMedia> {
   const { signal } = options;
-  assertClient(client);
+  noteOptions("uploadMedia", options, client);
   await assertSendable(file, options);
   const upload = getUpload(client, file);
   const mine = upload.turn.then(() => {
@@ -130,14 +130,14 @@ async function uploadNow(
   upload: PageUpload,
   { onProgress, signal, headers, storage }: UploadOptions,
 ): Promise<UploadedMedia> {
-  const call = openCall(client, { kind: "upload", path: PATH }, { signal });
+  const call = openCall(client, { kind: "upload", path: PATH }, { signal, headers });
   const show = (loadedBytes: number) => onProgress?.({ loadedBytes, totalBytes: file.size });
   try {
     const stored = storage && (await findStored(client, storage, file, call.signal));
     upload.state ??= stored?.state;
     // renew a URL that expires soon
     if (!(upload.state && isUsable(upload.state)))
-      upload.state = await sendFile({ client, file, call, headers }, upload.state, {
+      upload.state = await sendFile({ client, file, call }, upload.state, {
         onProgress: show,
         onState(next) {
           upload.state = next;

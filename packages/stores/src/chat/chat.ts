@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { createListeners, createRandomId, type StoreControl } from "@sluice/core/extend";
+import { createRandomId, createStore } from "@sluice/core/extend";
 import type { ChatState, ChatStatus, ChatStore, PendingAction } from "./chat-store.js";
 import { closeLastCalls, closeSkippedCalls, type InsertionPoint, type Question } from "./insertion-point.js";
 import {
@@ -63,7 +63,7 @@ export interface Chat {
   /** The same messages for display. */
   queued: ChatState["queued"];
   readonly storage: StorageSession;
-  readonly store: StoreControl<ChatState>;
+  readonly store: ReturnType<typeof createStore<ChatState>>;
   /** Lists the messages of all branches. */
   readonly getThread: () => readonly ChatNode[];
   /** Options of the first caller. */
@@ -233,9 +233,13 @@ const openChats = new WeakMap<Client, OpenChats>();
 
 /** Returns the open chats of a client. */
 export function getOpenChats(client: Client): OpenChats {
-  const known = openChats.get(client) ?? { byId: new Map(), ...createListeners<[]>() };
-  openChats.set(client, known);
-  return known;
+  const known = openChats.get(client);
+  if (known) return known;
+  const byId = new Map<string, ChatStore>();
+  const { subscribe, flush } = createStore(() => byId.size, client);
+  const created = { byId, subscribe, notify: flush };
+  openChats.set(client, created);
+  return created;
 }
 
 /** Adds a chat to the open chats, and returns its storage for use. */

@@ -1,5 +1,6 @@
 import { type Client, ConfigurationError, type Outcome, type RecordStorage } from "@sluice/core";
-import { hashToId, isolate, toError } from "@sluice/core/extend";
+import { hashToId, toError } from "@sluice/core/extend";
+import { isolate } from "../base/isolate.js";
 import type { Chat, ReadOptions, RunnerTurnStart, RunningTurn } from "./chat.js";
 import { type ChatMessage, type ChatTurn, createUnsentTurn, isOpen, isPending } from "./message.js";
 import type { MessageNode } from "./thread.js";

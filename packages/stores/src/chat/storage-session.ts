@@ -1,5 +1,5 @@
 import type { StorageStatus } from "@sluice/core";
-import { createFingerprint, createRandomId, hashToId, isRecord, rejectOnAbort } from "@sluice/core/extend";
+import { createRandomId, hashToId, isRecord, rejectOnAbort } from "@sluice/core/extend";
 import { isEqual } from "../base/is-equal.js";
 import { reportStorageFailure } from "../base/platform-limits.js";
 import { yieldToHost } from "../base/yield-to-host.js";
@@ -220,7 +220,7 @@ function createRequestKeys(context: ThreadContext): Pick<StorageSession, "derive
         .filter(
           (id) => thread.getParent(id) === below && thread.get(id)?.message.role === "assistant",
         ).length;
-      const key = hashToId(`${above} ${responses} ${createFingerprint([client.user, collection, request])}`);
+      const key = hashToId([above, responses, client.user, collection, request]);
       if (sent.has(key)) return createRandomId();
       sent.add(key);
       return key;

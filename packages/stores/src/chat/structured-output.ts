@@ -5,8 +5,9 @@ import {
   ResponseError,
   type StandardSchema,
 } from "@sluice/core";
-import { chatModels, checkBySchema, describeThrown, parseJSON, writeJSONSchema } from "@sluice/core/extend";
+import { chatModels, describeThrown, parseJSON } from "@sluice/core/extend";
 import { createPartialJSON } from "@sluice/core/partial-json";
+import { checkBySchema } from "./check-by-schema.js";
 import type { ChatMessage } from "./message.js";
 
 /** Parts of a request whose response has to fit a schema. */
@@ -35,8 +36,13 @@ export async function createJSONParts(
 }
 
 async function writeInstructions(client: Client, schema: StandardSchema): Promise<string | undefined> {
+  const { vendor, jsonSchema } = schema["~standard"];
   try {
-    const written = JSON.stringify(await writeJSONSchema(schema, "outputSchema"));
+    if (!jsonSchema)
+      throw new Error(
+        `the schema (${vendor}) cannot write its JSON Schema; give withJSONSchema(schema${vendor === "valibot" ? "" : ", jsonSchema"})`,
+      );
+    const written = JSON.stringify(await jsonSchema.input({ target: "draft-2020-12" }));
     return `Answer with JSON only, without any other text. The JSON must fit this JSON Schema:\n${written}`;
   } catch (error) {
     const message = `${describeThrown(error)}; the prompt has to ask for the JSON`;

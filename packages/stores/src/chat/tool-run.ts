@@ -1,6 +1,7 @@
 import type { Client, ClientEvent, Tool, ToolContext } from "@sluice/core";
-import { awaitWithin, checkBySchema, describeThrown, parseJSON, toError } from "@sluice/core/extend";
+import { awaitWithin, describeThrown, parseJSON, toError } from "@sluice/core/extend";
 import { type Chat, refresh } from "./chat.js";
+import { checkBySchema } from "./check-by-schema.js";
 import { type ChatMessage, type ChatToolCall, isFile, type ThreadFile } from "./message.js";
 
 /** Maximum time that `saveState` waits for the storage, in milliseconds. */

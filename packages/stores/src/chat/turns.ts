@@ -1,5 +1,6 @@
 import { ConfigurationError } from "@sluice/core";
-import { createRandomId, isolate, noteMistake, toError } from "@sluice/core/extend";
+import { createRandomId, noteMistake, toError } from "@sluice/core/extend";
+import { isolate } from "../base/isolate.js";
 import { type Chat, openStorage, type ReadOptions, type RunnerTurnStart, setQueue } from "./chat.js";
 import {
   addQuestion,

@@ -1,5 +1,5 @@
 import { type Client, ConfigurationError, type RecordStorage, subscribeToEvents } from "@sluice/core";
-import { assertClient, isCreatePath, isRecord } from "@sluice/core/extend";
+import { isCreatePath, isRecord, noteOptions } from "@sluice/core/extend";
 import { reportStorageFailure } from "../base/platform-limits.js";
 import { getClientStorage } from "../storage/client-storage.js";
 import { registerForget } from "../storage/forget.js";
@@ -32,8 +32,9 @@ interface RecordReceiptsOptions {
  * console.log(receipt?.billing, receipt?.requestId);
  * ```
  */
-export function recordReceipts(client: Client, { storage }: RecordReceiptsOptions): () => void {
-  assertClient(client);
+export function recordReceipts(client: Client, options: RecordReceiptsOptions): () => void {
+  noteOptions("recordReceipts or listReceipts", options, client);
+  const { storage } = options;
   assertStorage(storage);
   const own = getClientStorage(client, storage);
   const writers = new Map<string, RecordWriter>();
@@ -144,9 +145,10 @@ const DEFAULT_PERIOD_MS = 90 * 24 * 60 * 60 * 1000;
  */
 export async function listReceipts(
   client: Client,
-  { storage, since, until = Number.POSITIVE_INFINITY }: ListReceiptsOptions,
+  options: ListReceiptsOptions,
 ): Promise<readonly Receipt[]> {
-  assertClient(client);
+  noteOptions("recordReceipts or listReceipts", options, client);
+  const { storage, since, until = Number.POSITIVE_INFINITY } = options;
   assertStorage(storage);
   const now = Date.now();
   const first = since ?? now - DEFAULT_PERIOD_MS;

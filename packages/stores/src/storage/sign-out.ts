@@ -1,5 +1,5 @@
 import { type Client, ConfigurationError, type RecordStorage } from "@sluice/core";
-import { assertClient, systemClock, toError } from "@sluice/core/extend";
+import { noteOptions, systemClock, toError } from "@sluice/core/extend";
 import { isRefusal } from "../base/platform-limits.js";
 import { addUserPrefix, type Scoped } from "../base/user-prefix.js";
 import { FORGOTTEN, forgetHere, getStorageUse, SIGN_OUT } from "./forget.js";
@@ -40,8 +40,9 @@ export interface SignedOut {
  * if (errors.length > 0) console.warn("Some data of this browser could not be removed", errors);
  * ```
  */
-export async function signOut(client: Client, { storages = [] }: SignOutOptions = {}): Promise<SignedOut> {
-  assertClient(client);
+export async function signOut(client: Client, options: SignOutOptions = {}): Promise<SignedOut> {
+  noteOptions("signOut", options, client);
+  const { storages = [] } = options;
   if (!Array.isArray(storages))
     throw new ConfigurationError(
       "storages: must be a list of storages: signOut(client, { storages: [storage] })",

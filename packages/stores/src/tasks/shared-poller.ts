@@ -1,12 +1,12 @@
 import type { Client, Clock } from "@sluice/core";
-import { callAfter, createPagePresence, createStore, toError } from "@sluice/core/extend";
+import { callAfter, createStore, toError } from "@sluice/core/extend";
 import { reportLimit } from "../base/platform-limits.js";
 import { addUserPrefix } from "../base/user-prefix.js";
 import { openTabChannel, type TabChannel } from "../tabs/channel.js";
 import { withLock } from "../tabs/locks.js";
 import { spaceInterval, startInTurn } from "./pace.js";
+import { type Absence, createPagePresence } from "./page-presence.js";
 import {
-  type Absence,
   type PollEvent,
   type Snapshot,
   type TaskHandle,

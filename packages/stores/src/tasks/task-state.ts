@@ -1,5 +1,6 @@
-import type { Presence, Store } from "@sluice/core";
+import type { Store } from "@sluice/core";
 import type { StoreRequestOptions } from "../base/request-options.js";
+import type { Presence } from "./page-presence.js";
 import type { Interval, Watch, WatchState } from "./watch-plan.js";
 
 /** The fields of every task's state. */

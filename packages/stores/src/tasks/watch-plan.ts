@@ -1,5 +1,6 @@
-import type { Client, Presence, Store, WatchOptions } from "@sluice/core";
+import type { Client, Store, WatchOptions } from "@sluice/core";
 import type { TaskKind } from "@sluice/core/extend";
+import type { Absence, Presence } from "./page-presence.js";
 
 /** State of a polled task or asset. */
 export interface WatchState<Snapshot> {
@@ -77,9 +78,6 @@ export type WatchesInUse<Task> = Map<
 >;
 
 /* Names for parts of the core's types. */
-
-/** Reason why a page does not poll: it is hidden or offline. */
-export type Absence = NonNullable<Presence["absence"]>;
 
 /** Step of a poll loop: a poll, or the wait for the next one. */
 export type PollEvent = Parameters<NonNullable<WatchOptions<unknown>["onPoll"]>>[0];

@@ -1,11 +1,12 @@
-import type { Client, Presence, RecordStorage, VideoRequest, VideoTask, VideoTaskHandle } from "@sluice/core";
-import { createStore, requestOnce, videos } from "@sluice/core/extend";
+import type { Client, RecordStorage, VideoRequest, VideoTask, VideoTaskHandle } from "@sluice/core";
+import { createStore, sendRequest, videos } from "@sluice/core/extend";
 import { createRenewal, isOutdated, renewLink } from "../archive/expiring-link.js";
 import { reportStorageFailure } from "../base/platform-limits.js";
 import { getClientStorage } from "../storage/client-storage.js";
 import { registerForget } from "../storage/forget.js";
 import { createRecordWriter } from "../storage/record-writer.js";
 import { readWhenPossible, waitForStorage } from "../storage/wait.js";
+import type { Presence } from "../tasks/page-presence.js";
 import { getSharedWatch } from "../tasks/shared-poller.js";
 import {
   unwatched,
@@ -255,5 +256,5 @@ function hasExpired(task: VideoTask | undefined): boolean {
 async function dismissTask(client: Client, id: string): Promise<void> {
   const path = `/v1/video/generations/${encodeURIComponent(id)}/events`;
   // `keepalive`: the request survives the end of the page
-  await requestOnce(client, path, { method: "DELETE", keepalive: true }, ({ body }) => body?.cancel());
+  await sendRequest(client, path, { method: "DELETE", keepalive: true }, ({ body }) => body?.cancel());
 }

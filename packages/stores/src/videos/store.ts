@@ -5,13 +5,8 @@ import {
   type VideoRequest,
   type VideoTaskHandle,
 } from "@sluice/core";
-import {
-  assertVideoRequest,
-  createOptionsReader,
-  noteOptions,
-  type RequestFor,
-  videos,
-} from "@sluice/core/extend";
+import { assertVideoRequest, createOptionsReader, noteOptions, videos } from "@sluice/core/extend";
+import type { RequestFor } from "@sluice/core/schemas";
 import { pickRequestOptions } from "../base/request-options.js";
 import { hasFiles, loadFileCode, type WithFiles } from "../files/request-files.js";
 import type { CreationReporter, TaskStore } from "../tasks/task-state.js";

@@ -5,7 +5,7 @@ import {
   isGatewayError,
   type VideoRequest,
 } from "@sluice/core";
-import { canReuseKey, createFingerprint, createRandomId, toError } from "@sluice/core/extend";
+import { canReuseKey, createRandomId, hashToId, toError } from "@sluice/core/extend";
 import { cancelWith } from "../base/billing.js";
 import type { StoreRequestOptions } from "../base/request-options.js";
 import { addUserPrefix } from "../base/user-prefix.js";
@@ -44,7 +44,7 @@ export async function submitVideoTask(
   { label, unsentSignal, ...options }: SubmissionOptions,
   { put, drop, listNewest }: OpenEntries,
 ): Promise<VideoTaskEntry> {
-  const fingerprint = client.idempotencyKeys ? createFingerprint(request) : undefined;
+  const fingerprint = client.idempotencyKeys ? hashToId(request) : undefined;
   const repeated =
     fingerprint === undefined ? undefined : await findOpenEntry(client, listNewest, fingerprint);
   const key = repeated?.key ?? createRandomId();

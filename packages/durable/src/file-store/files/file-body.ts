@@ -1,4 +1,3 @@
-import type { Bytes } from "@sluice/core/files";
 import { collectBytes, Refusal } from "@sluice/worker-proxy/plugin";
 import { openFixedPipe } from "../../buckets/bucket.js";
 import { HEAD_BYTES } from "./file-type.js";
@@ -9,7 +8,7 @@ export interface FileBody {
   /** Size that the sender announced, in bytes. Fewer or more bytes are an error. */
   readonly length: number;
   /** Reads the first bytes. They remain part of the content. */
-  head(): Promise<Bytes>;
+  head(): Promise<Uint8Array>;
   /**
    * Passes the whole content to `store`, as a stream of known length.
    *
@@ -37,7 +36,7 @@ export function openUpload({ body, headers }: Request, signal: AbortSignal): Fil
   const start = collectBytes();
   return { length, head, through, cancel };
 
-  async function head(): Promise<Bytes> {
+  async function head(): Promise<Uint8Array> {
     const reader = content.getReader();
     // ends a pending read
     const stop = () => void reader.cancel(signal.reason).catch(() => {});
@@ -55,7 +54,7 @@ export function openUpload({ body, headers }: Request, signal: AbortSignal): Fil
       signal.removeEventListener("abort", stop);
       reader.releaseLock();
     }
-    return start.view() as Bytes;
+    return start.view();
   }
 
   async function through<T>(store: (bytes: ReadableStream<Uint8Array>) => Promise<T>): Promise<T> {

@@ -1,4 +1,4 @@
-import { type Bytes, findSignedType } from "@sluice/core/files";
+import { findSignedType } from "@sluice/core/files";
 
 /** Types that an upload can have, with their file extensions. The first bytes identify every type except text. */
 export const fileTypes = {
@@ -33,7 +33,7 @@ const SIGNATURES: readonly (readonly [FileType, readonly number[]])[] = [
 ];
 
 /** Finds the type of a file by its first bytes; undefined for an unsupported type. */
-export function findType(head: Bytes): FileType | undefined {
+export function findType(head: Uint8Array): FileType | undefined {
   const type = findSignedType(head);
   if (type) return Object.hasOwn(fileTypes, type) ? (type as FileType) : undefined;
   const [signed] = SIGNATURES.find(([, bytes]) => bytes.every((byte, at) => head[at] === byte)) ?? [];

@@ -14,11 +14,6 @@ export interface Presence {
  *
  * @param isCutOff returns true if the last request did not reach a server. The page is offline only if the browser also
  *   reports no network, because a local server responds without one.
- * @example
- * ```ts
- * const presence = createPagePresence(() => false);
- * const unsubscribe = presence.subscribe(() => show(presence.absence ?? "visible"));
- * ```
  */
 export function createPagePresence(isCutOff: () => boolean): Presence {
   return {

@@ -1,2 +1,0 @@
-export type { FaultCase } from "./fault-case.js";
-export { readFaultCases } from "./read.js";
