@@ -138,10 +138,10 @@ async function forward<Env>(begun: Begun<Env>, gateway: GatewayConnection): Prom
   try {
     const own = await run?.send(exchange);
     const path = route.path.replace("{id}", id ?? "");
-    const response =
-      own ?? (await sendRequest(gateway, { method: route.method, path, body, headers }, exchange));
+    const outgoing = { method: route.method, path, body, headers };
+    const response = own?.response ?? (await sendRequest(gateway, outgoing, exchange));
     if (!response.ok) throw await readRefusal({ response, call }, keys, timeout.chunkMs);
-    return await passResponse(exchange, response, own && run?.findPasser(own, route));
+    return await passResponse(exchange, response, own?.pass);
   } catch (error) {
     exchange.account?.close((error instanceof Refusal && error.details.outcome) || "unknown");
     call.close();

@@ -71,6 +71,7 @@ export function checkOptions<Env>(given: ProxyOptions<Env>) {
     ...createUpstream(given, timeout.firstChunkMs),
     basePath,
     plugins,
+    groups,
     table,
     limits,
     timeout,

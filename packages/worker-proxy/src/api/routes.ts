@@ -36,8 +36,11 @@ export interface RouteGroup {
   checkBody?(body: Body, rules: CheckRules, model: string): void;
   /** Checks and sets the fields of a body that have a cap. @default only `max_tokens` can have one */
   applyCaps?(body: Body, fields: Shape, caps: Caps): void;
-  /** Checks the address of a file in a body. @default an address is refused */
-  checkAddress?(address: Address, rules: CheckRules): Promise<void>;
+  /**
+   * Checks the address of a file in a body. Returns false for a file in Base64, which is no address.
+   * @default an address is refused
+   */
+  checkAddress?(address: Address, rules: CheckRules): Promise<boolean>;
   /** The marks that keep the ids of users apart. @default the routes have no ids */
   readonly ids?: IdRules;
 }

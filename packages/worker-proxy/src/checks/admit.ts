@@ -68,15 +68,16 @@ export async function admit<Env>(
     capTokens(body, caps["max_tokens"], own.maxTokens);
     group.applyCaps?.(body, own.fields, caps);
   }
+  const texts: string[] = [];
   for (const address of addresses) {
     if (!group.checkAddress) throw new Refusal("media_not_allowed", { param: address.path, what: NO_MEDIA });
-    await group.checkAddress(address, rules);
+    const isAddress = await group.checkAddress(address, rules);
+    if (isAddress) texts.push(address.owner[address.name] as string);
   }
   if (own.hasUserId && secrets.length > 0) body["user_id"] = await signUser(secrets, incoming.user.id);
   // a response without usage can't be settled
   if (body["stream"] === true && (asksUsage ?? own.hasUserId))
     body["stream_options"] = { include_usage: true };
-  const texts = addresses.map(({ owner, name }) => owner[name] as string);
   return { ...incoming, model, body, dropped, addresses: texts };
 }
 
