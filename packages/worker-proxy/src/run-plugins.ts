@@ -126,9 +126,10 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
   /** Reads the headers that plugins add, and the `traceparent` of the proxy's own span. Adds credentials to `keys`. */
   async function readHeaders(
     admitted: AdmittedRequest<Env>,
-    { known, startedAt, secrets }: Report,
+    report: Report,
     keys: string[],
   ): Promise<Record<string, string>> {
+    const { known, startedAt } = report;
     const { traceparent } = known;
     const begun = { method: admitted.request.method, route: admitted.route, traceparent, startedAt };
     const headers: Record<string, string> = {};
@@ -141,7 +142,7 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
         logFailure("traceparent", error, admitted);
       }
     }
-    secrets.push(...Object.values(headers));
+    report.secrets = Object.values(headers);
     for (const [name, value] of Object.entries(headers)) if (isCredential(name)) keys.push(value);
     return headers;
   }
@@ -158,13 +159,13 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
     const limit = route.plugin
       ? undefined
       : ({ ms: settings.timeout.firstChunkMs, late: "upstream_timeout" } as const);
-    const ask = () =>
+    const callPlugins = () =>
       runHook(async () => {
         let response = route.plugin?.serve(admitted as AdmittedRequest<never>);
         for (const plugin of plugins) response ??= plugin.send?.(admitted, meter !== undefined);
         return await response;
       });
-    const own = await call.wait(ask, "upstream_unreachable", limit);
+    const own = await call.wait(callPlugins, "upstream_unreachable", limit);
     if (own && "response" in own) return { response: own.response, pass: createStoredPass(own) };
     if (own) return { response: own, pass: own.status === 204 && route.plugin ? passEmpty : undefined };
     if (meter && !isPoll(route))

@@ -11,7 +11,7 @@ export interface Server<Env> extends PluginServer<Env> {
   readonly settings: Settings<Env>;
 }
 
-/** The hosts of all proxies. The objects of a second proxy would ask the gateway of the first one. */
+/** The hosts of all proxies. With a shared host, jobs of the second proxy would use the gateway of the first. */
 const hosts = new WeakSet<object>();
 
 /**
@@ -32,7 +32,7 @@ export function findServer<Env>(proxy: object): PluginServer<Env> {
 
 /** Opens the server of a proxy with its host. */
 function openServer<Env>(settings: Settings<Env>): Server<Env> {
-  const { plugins, groups, basePath, host: database, log, readSecrets } = settings;
+  const { plugins = [], table, basePath, host: database, log, readSecrets } = settings;
   const meter = settings.run?.meter;
   const parts = plugins.flatMap(({ storage }) => storage ?? []);
   const advice = "give what cloudflareHost(…), nodeHost(…) or postgresHost(…) returns";
@@ -51,6 +51,7 @@ function openServer<Env>(settings: Settings<Env>): Server<Env> {
   return {
     ...settings,
     settings,
+    plugins,
     meter,
     database,
     setup,
@@ -61,8 +62,8 @@ function openServer<Env>(settings: Settings<Env>): Server<Env> {
     },
     async openTenancy(env, user) {
       const secrets = await readSecrets(env);
-      const ids = groups.find(({ ids }) => ids)?.ids;
-      return secrets.length > 0 ? ids?.createTenancy(secrets, user) : undefined;
+      const route = table.find(({ ids }) => ids);
+      return secrets.length > 0 ? route?.group?.ids?.createTenancy(secrets, user) : undefined;
     },
     async openAccount(payable, reserve = meter && (() => meter.reserve(payable))) {
       return reserve && (await openAccount(reserve, payable, { log: writeLog }));

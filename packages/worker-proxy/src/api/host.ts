@@ -180,7 +180,7 @@ export interface GatewayConnection {
   /** The key in use, and the next key while keys are rotated. */
   readonly apiKeys: readonly string[];
   /** The key that the gateway accepted last, in this isolate, after it had refused another one. */
-  readonly taken: { key?: string };
+  readonly accepted: { key?: string };
   /** Sends a request, by `fetch` of the options or of the platform. */
   readonly send: (url: string, init: RequestInit) => Promise<Response>;
   /** Longest time until the headers of a response, in milliseconds. */

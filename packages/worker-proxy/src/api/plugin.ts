@@ -89,7 +89,7 @@ export interface AdmittedRequest<Env = unknown> {
   /** The id with its signature, as the client sent it. A response names the task or asset by this id. */
   readonly sentId?: string;
   readonly model?: string;
-  /** Headers of the request to the gateway beside its key: request id, `traceparent`, those of `gateway.headers`. */
+  /** Headers of the request to the gateway beside its key: request id, `traceparent`, those of `gatewayHeaders()`. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The body as it would leave for the gateway. */
   readonly body?: Readonly<Record<string, unknown>>;

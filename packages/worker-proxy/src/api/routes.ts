@@ -46,9 +46,9 @@ export interface RouteGroup {
 }
 
 /**
- * The form of a field. A text is the mark of a plain value: `""` any, `"@"` the address of a file, `"$"` the address of a
+ * The form of a field. A text is the kind of a plain value: `""` any, `"@"` the address of a file, `"$"` the address of a
  * file or an asset, `"*"` JSON of any form, `"+"` anything, because the operator allows it. A list has the form of its
- * entries. An object has its fields, and under `""` the mark of a plain value in its place.
+ * entries. An object has its fields, and under `""` the kind of a plain value in its place.
  */
 export type Shape = string | readonly [Shape] | { readonly [name: string]: Shape };
 
