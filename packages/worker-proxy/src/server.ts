@@ -73,7 +73,7 @@ function openServer<Env>(settings: Settings<Env>): Server<Env> {
       ensure(hasId, "user: a request needs the user that it is sent for");
       return {
         baseURL: `https://inside.invalid${basePath}`,
-        fetch: (request) => respond(settings, { request, env, context: undefined }, user),
+        fetch: (request) => respond({ settings, request, env, context: undefined, sender: user }),
       };
     },
     report: (event, env, context) => notify({ plugins, log: writeLog }, event, { env, context }),

@@ -21,7 +21,7 @@ export interface EventBytesOptions {
   readonly onEvent?: (event: Pick<ServerSentEvent, "event" | "data">) => void;
 }
 
-const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+const utf8 = /* @__PURE__ */ new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** Reads a chat's event stream once, and hands out the bytes that may be passed on. */
 export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions) {
