@@ -37,7 +37,7 @@ test("each error of the client and each refusal of the proxy has an anchor on on
   const anchors = listAnchorsOfSite("reference/errors.html");
   const errors = [...read("packages/core/src/types/errors.ts").matchAll(/override readonly name = "(.*?)"/g)];
   const refusals = [
-    ...read("packages/worker-proxy/src/refusals/texts.ts").matchAll(/^ {2}(\w+): \[\d+, "[^"]*"\],$/gm),
+    ...read("packages/worker-proxy/src/refusals/texts.ts").matchAll(/^ +(\w+): \[\d+, "[^"]*"\],$/gm),
   ];
   expect([errors.length > 7, refusals.length > 20]).toEqual([true, true]);
   expect([...errors, ...refusals].filter(([, name = ""]) => !anchors.has(name.toLowerCase()))).toEqual([]);

@@ -1,8 +1,8 @@
 import ts from "typescript";
 import {
   budgetRefusals,
+  createRefusals,
   mediaRefusals,
-  refusals,
 } from "../../../packages/worker-proxy/src/refusals/texts.ts";
 import { checker } from "./program.ts";
 import { type Find, writeDoc } from "./text.ts";
@@ -13,7 +13,7 @@ export function errorCatalogue(symbols: ReadonlyMap<string, ts.Symbol>, find: Fi
     ([name, { flags }]) => flags & ts.SymbolFlags.Class && name !== "GatewayError",
   );
   const byCode = Map.groupBy(
-    Object.entries<Row>({ ...refusals, ...budgetRefusals, ...mediaRefusals }),
+    Object.entries<Row>({ ...createRefusals(), ...budgetRefusals, ...mediaRefusals }),
     ([reason, [, , code]]) => code ?? reason,
   );
   return [

@@ -18,14 +18,14 @@ const dropped: Partial<Record<RouteName, string>> = {
 const SCHEMA = "write the schema into the messages, or let the proxy's operator add `adaptJSONSchema()`";
 
 /** Fields that the gateway does not have under any name, and what to send instead. */
-const instead: Readonly<Record<string, string>> = {
+const createAdvice = (): Readonly<Record<string, string>> => ({
   n: "one request has one result; for several images set `sequential_image_generation`",
   response_format: `ask for JSON in the messages; ${SCHEMA}`,
   "response_format.json_schema": `send { type: "json_object" }; ${SCHEMA}`,
   "response_format.schema": SCHEMA,
   functions: "use `tools`",
   function_call: "use `tools` and `tool_choice`",
-};
+});
 
 /**
  * Accepts requests of OpenAI clients. It deletes fields that the model does not have and that change little, such as `seed`
@@ -39,13 +39,13 @@ const instead: Readonly<Record<string, string>> = {
  * ```
  */
 export function adaptOpenAI(): ProxyPlugin {
+  const advices = Object.entries(createAdvice());
   return definePlugin({
     adapt(body, hasField, route, model) {
       if (route === "chat") rewriteChat(body, model);
       const paths = dropped[route]?.split(/\s+/).filter((path) => !hasField(path)) ?? [];
       const gone = paths.filter((path) => dropField(body, path.split(".")));
-      for (const [path, advice] of Object.entries(instead))
-        if (!hasField(path)) refuseField(body, path, advice);
+      for (const [path, advice] of advices) if (!hasField(path)) refuseField(body, path, advice);
       return gone;
     },
   });

@@ -35,7 +35,7 @@ const NO_TASK = "/v1/video/generations/sluice-health-check";
 const ACCEPTS_KEY = [400, 404, 429];
 /** Longest time for its response, in milliseconds. */
 const RESPONSE_MS = 5000;
-/** Time for which an isolate does not ask again, in milliseconds. */
+/** Time for which an isolate reuses the result, in milliseconds. */
 const FRESH_MS = 10_000;
 /** Larger than an error about an unknown task. */
 const MAX_CHARACTERS = 65_536;
@@ -88,7 +88,7 @@ async function findProblem<Env>(
   env: Env,
   host: string,
 ): Promise<string | undefined> {
-  const { authenticate, isPublic, rateLimit, plugins, host: database, log } = settings;
+  const { authenticate, isPublic, rateLimit, plugins = [], host: database, log } = settings;
   const parts: readonly (Checked<Env> | undefined)[] = [
     isPublic ? undefined : (authenticate as Checked<Env>),
     rateLimit,

@@ -28,8 +28,12 @@ const ERROR = /^(?:event: ?error\b|error:|(?:data: ?)?\{(?:.*[{,])? ?"error": ?[
 /** Makes an event of the record of a request, once the request has ended. */
 export function notifyAtEnd<Env>(listeners: Listeners<Env>, report: Report, incoming: Incoming<Env>): void {
   if (!listeners.plugins.some(({ onEvent }) => onEvent)) return;
+  const { known, startedAt } = report;
+  report.onFirstByte = () => {
+    known.firstByteMs ??= Date.now() - startedAt;
+  };
   report.onEnd.push((status, given) => {
-    const { known, startedAt, head } = report;
+    const { head = "" } = report;
     const code = given ?? (ERROR.test(head) ? "upstream_error" : undefined);
     const refused = status === 499 ? "disconnected" : status < 500 ? "refused" : "error";
     const outcome = status >= 400 ? refused : code ? "truncated" : (known.outcome ?? "complete");

@@ -6,7 +6,6 @@
 export type {
   BoundHost,
   HostContext,
-  HostSetup,
   Job,
   JobContext,
   JSONValue,
@@ -25,7 +24,6 @@ export type {
   AdmittedRequest,
   CallOutcome,
   Exhausted,
-  Meter,
   Payable,
   PluginRoute,
   Reservation,
@@ -34,17 +32,13 @@ export type {
 } from "./api/plugin.js";
 export { collectBytes } from "./base/bytes.js";
 export { hashText } from "./base/hash.js";
-export { isSameMark, signMark } from "./base/sign.js";
+export { createSigner } from "./base/sign.js";
 export { waitAtMost } from "./base/time.js";
 export { isPublicURL } from "./checks/addresses.js";
 export { readBody } from "./checks/body.js";
-export { createTenancy } from "./checks/ids.js";
-export { isFile } from "./checks/media.js";
 export { definePlugin } from "./define-plugin.js";
-export { markStored } from "./gateway/stored.js";
-export { type GatewayCall, openGatewayCall } from "./reading/gateway-call.js";
-export { openAccount } from "./reading/reservation.js";
+export { openGatewayCall } from "./reading/gateway-call.js";
 export { logError } from "./refusals/log.js";
 export { ensure, readOption } from "./refusals/read-option.js";
 export { Refusal } from "./refusals/refusal.js";
-export { connectAs, findServer } from "./server.js";
+export { findServer } from "./server.js";

@@ -40,28 +40,30 @@ export interface GatewayProxy<Env = unknown> {
 export function createProxy<Env = unknown>(options: ProxyOptions<Env>): GatewayProxy<Env> {
   const settings = checkOptions(options);
   const proxy: GatewayProxy<Env> = {
-    fetch: (request, env, context) => respond(settings, { request, env: env as Env, context }),
+    fetch: (request, env, context) => respond({ settings, request, env: env as Env, context }),
   };
   proxies.set(proxy, { settings } as unknown as Registered<never>);
   settings.run?.connect(proxy);
   return proxy;
 }
 
+/** A request, and the proxy that serves it. */
+interface Arrival<Env> extends Incoming<Env> {
+  readonly settings: Settings<Env>;
+  /** The user of a request of the operator's own code, see `connectAs`. @default `authenticate` finds the user */
+  readonly sender?: User;
+}
+
 /**
  * Serves a request, and turns its errors into a response. Every response has CORS headers: a page can read the reason of a
  * refusal.
- *
- * @param sender the user of a request of the operator's own code, see `connectAs`
  */
-export async function respond<Env>(
-  settings: Settings<Env>,
-  incoming: Incoming<Env>,
-  sender?: User,
-): Promise<Response> {
-  const report = openReport(incoming.request);
-  settings.run?.watch(report, incoming);
-  const response = await serve(settings, incoming, report, sender).catch((error: unknown) =>
-    refuse(Refusal.from(error), report, { ...incoming, log: settings.log }),
+export async function respond<Env>(arrival: Arrival<Env>): Promise<Response> {
+  const { settings, request, env } = arrival;
+  const report = openReport(request);
+  settings.run?.watch(report, arrival);
+  const response = await serve(arrival, report).catch((error: unknown) =>
+    refuse(Refusal.from(error), report, { request, env, log: settings.log }),
   );
   for (const [name, value] of Object.entries(report.headers)) response.headers.set(name, value);
   return response;
@@ -72,12 +74,8 @@ export async function respond<Env>(
  *
  * @throws {Refusal} the reason for which the request does not get there
  */
-async function serve<Env>(
-  settings: Settings<Env>,
-  incoming: Incoming<Env>,
-  report: Report,
-  sender: User | undefined,
-): Promise<Response> {
+async function serve<Env>(arrival: Arrival<Env>, report: Report): Promise<Response> {
+  const { settings, sender, ...incoming } = arrival;
   const { request, env } = incoming;
   const { run, isPublic } = settings;
   const origins = await settings.readOrigins(env);
@@ -138,10 +136,10 @@ async function forward<Env>(begun: Begun<Env>, gateway: GatewayConnection): Prom
   try {
     const own = await run?.send(exchange);
     const path = route.path.replace("{id}", id ?? "");
-    const response =
-      own ?? (await sendRequest(gateway, { method: route.method, path, body, headers }, exchange));
+    const outgoing = { method: route.method, path, body, headers };
+    const response = own?.response ?? (await sendRequest(gateway, outgoing, exchange));
     if (!response.ok) throw await readRefusal({ response, call }, keys, timeout.chunkMs);
-    return await passResponse(exchange, response, own && run?.findPasser(own, route));
+    return await passResponse(exchange, response, own?.pass);
   } catch (error) {
     exchange.account?.close((error instanceof Refusal && error.details.outcome) || "unknown");
     call.close();

@@ -27,7 +27,7 @@ function readStream<Env>(
     keys,
     choices: typeof n === "number" ? n : 1,
     stallMs: settings.timeout.chunkMs,
-    onFirstByte: report.firstByte,
+    ...(report.onFirstByte && { onFirstByte: report.onFirstByte }),
     onEnd({ usage, bytes, outcome, code, isConfirmed }) {
       if (usage) report.known.usage = usage;
       if (!isConfirmed) report.known.outcome = "unconfirmed";

@@ -6,7 +6,8 @@ import { isPublicURL } from "./checks/addresses.js";
 import { findOperator } from "./checks/operator.js";
 import { type Found, isPoll, type Match, type OpenGroup, type Route } from "./checks/path.js";
 import type { Exchange, ReadStream } from "./gateway/exchange.js";
-import { findPasser } from "./gateway/stored.js";
+import type { PassResponse } from "./gateway/respond.js";
+import { createStoredPass, passEmpty } from "./gateway/stored.js";
 import { notifyAtEnd } from "./notify.js";
 import { noteJSON, settleJSON } from "./reading/json-outcome.js";
 import { openAccount } from "./reading/reservation.js";
@@ -21,6 +22,13 @@ export type PluginRun<Env> = ReturnType<typeof runPlugins<Env>>;
 
 /** A request with a user, before its body is read. */
 type SignedIn<Env> = Omit<AdmittedRequest<Env>, "id" | "sentId">;
+
+/** The response of a plugin in the gateway's place. */
+interface OwnResponse {
+  readonly response: Response;
+  /** Passes it on unread. @default it is checked like the gateway's */
+  readonly pass: PassResponse | undefined;
+}
 
 /** The user of a request for a signed link, which needs no sign-in. */
 const GUEST: User = { id: "" };
@@ -51,7 +59,6 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
     checkRequest,
     readHeaders,
     send,
-    findPasser,
     settleJSON,
     reportResponse,
   };
@@ -93,8 +100,9 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
     { headers, end }: Report,
   ): Promise<Response> {
     const admitted = { ...signedIn, ...(sentId !== undefined && { id: sentId, sentId }) };
-    const response = await runHook(() => route.plugin?.serve(admitted as AdmittedRequest<never>));
-    if (!response) throw new Refusal("not_found");
+    const served = await runHook(() => route.plugin?.serve(admitted as AdmittedRequest<never>));
+    if (!served) throw new Refusal("not_found");
+    const response = "response" in served ? served.response : served;
     if (response.headers.has("cache-control")) delete headers["cache-control"];
     end(response.status);
     return new Response(response.body, response);
@@ -118,9 +126,10 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
   /** Reads the headers that plugins add, and the `traceparent` of the proxy's own span. Adds credentials to `keys`. */
   async function readHeaders(
     admitted: AdmittedRequest<Env>,
-    { known, startedAt, secrets }: Report,
+    report: Report,
     keys: string[],
   ): Promise<Record<string, string>> {
+    const { known, startedAt } = report;
     const { traceparent } = known;
     const begun = { method: admitted.request.method, route: admitted.route, traceparent, startedAt };
     const headers: Record<string, string> = {};
@@ -133,7 +142,7 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
         logFailure("traceparent", error, admitted);
       }
     }
-    secrets.push(...Object.values(headers));
+    report.secrets = Object.values(headers);
     for (const [name, value] of Object.entries(headers)) if (isCredential(name)) keys.push(value);
     return headers;
   }
@@ -144,25 +153,27 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
    *
    * @throws {Refusal} 503 where the plugin or the meter fails, 429 when nothing is left
    */
-  async function send(exchange: Exchange<Env>): Promise<Response | undefined> {
+  async function send(exchange: Exchange<Env>): Promise<OwnResponse | undefined> {
     const { route, admitted, call, settings, report } = exchange;
     // a path of a plugin's own may take its time
     const limit = route.plugin
       ? undefined
       : ({ ms: settings.timeout.firstChunkMs, late: "upstream_timeout" } as const);
-    const ask = () =>
+    const callPlugins = () =>
       runHook(async () => {
         let response = route.plugin?.serve(admitted as AdmittedRequest<never>);
         for (const plugin of plugins) response ??= plugin.send?.(admitted, meter !== undefined);
         return await response;
       });
-    const own = await call.wait(ask, "upstream_unreachable", limit);
-    if (!own && meter && !isPoll(route))
-      exchange.account = await openAccount(meter, admitted, {
+    const own = await call.wait(callPlugins, "upstream_unreachable", limit);
+    if (own && "response" in own) return { response: own.response, pass: createStoredPass(own) };
+    if (own) return { response: own, pass: own.status === 204 && route.plugin ? passEmpty : undefined };
+    if (meter && !isPoll(route))
+      exchange.account = await openAccount(() => meter.reserve(admitted), admitted, {
         log: server.log,
         onPaid: (paid) => void Object.assign(report.known, paid),
       });
-    return own;
+    return undefined;
   }
 
   /** Logs an error of a plugin on which the request does not depend. */

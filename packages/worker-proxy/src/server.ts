@@ -1,7 +1,7 @@
 import type { PluginServer } from "./api/host.js";
-import type { User } from "./api/plugin.js";
 import { notify } from "./notify.js";
 import { respond } from "./proxy.js";
+import { openAccount } from "./reading/reservation.js";
 import { logCause } from "./refusals/log.js";
 import { ensure } from "./refusals/read-option.js";
 import { proxies, type Registered, type Settings } from "./settings.js";
@@ -11,7 +11,7 @@ export interface Server<Env> extends PluginServer<Env> {
   readonly settings: Settings<Env>;
 }
 
-/** The hosts of all proxies. The objects of a second proxy would ask the gateway of the first one. */
+/** The hosts of all proxies. With a shared host, jobs of the second proxy would use the gateway of the first. */
 const hosts = new WeakSet<object>();
 
 /**
@@ -24,14 +24,16 @@ const hosts = new WeakSet<object>();
  * ```
  */
 export function findServer<Env>(proxy: object): PluginServer<Env> {
-  const found = findProxy<Env>(proxy);
+  const found = proxies.get(proxy) as Registered<Env> | undefined;
+  ensure(found, "proxy: give the proxy that createProxy made");
   found.server ??= openServer(found.settings);
   return found.server;
 }
 
 /** Opens the server of a proxy with its host. */
 function openServer<Env>(settings: Settings<Env>): Server<Env> {
-  const { plugins, host: database, log } = settings;
+  const { plugins = [], table, basePath, host: database, log, readSecrets } = settings;
+  const meter = settings.run?.meter;
   const parts = plugins.flatMap(({ storage }) => storage ?? []);
   const advice = "give what cloudflareHost(…), nodeHost(…) or postgresHost(…) returns";
   ensure(database || parts.length === 0, `host: a plugin stores data; ${advice}`);
@@ -49,7 +51,8 @@ function openServer<Env>(settings: Settings<Env>): Server<Env> {
   return {
     ...settings,
     settings,
-    meter: settings.run?.meter,
+    plugins,
+    meter,
     database,
     setup,
     log: writeLog,
@@ -57,41 +60,22 @@ function openServer<Env>(settings: Settings<Env>): Server<Env> {
       ensure(bound, "host: this proxy has none");
       return bound(env);
     },
+    async openTenancy(env, user) {
+      const secrets = await readSecrets(env);
+      const route = table.find(({ ids }) => ids);
+      return secrets.length > 0 ? route?.group?.ids?.createTenancy(secrets, user) : undefined;
+    },
+    async openAccount(payable, reserve = meter && (() => meter.reserve(payable))) {
+      return reserve && (await openAccount(reserve, payable, { log: writeLog }));
+    },
+    connectAs(user, env) {
+      const hasId = typeof user?.id === "string" && user.id !== "";
+      ensure(hasId, "user: a request needs the user that it is sent for");
+      return {
+        baseURL: `https://inside.invalid${basePath}`,
+        fetch: (request) => respond({ settings, request, env, context: undefined, sender: user }),
+      };
+    },
     report: (event, env, context) => notify({ plugins, log: writeLog }, event, { env, context }),
-  };
-}
-
-function findProxy<Env>(proxy: object) {
-  const found = proxies.get(proxy);
-  ensure(found, "proxy: give the proxy that createProxy made");
-  return found as unknown as Registered<Env>;
-}
-
-/** The options of `createClient` for a client that sends through a proxy in the same process, as one user. */
-export interface UserConnection {
-  readonly baseURL: string;
-  readonly fetch: (request: Request) => Promise<Response>;
-}
-
-/**
- * Connects the operator's own code to a proxy as a user who was authenticated before. Limits, caps, budgets, stored
- * responses and `idempotency()` hold as for the user's own requests. Only routes of the gateway are open. Nothing in a
- * request leads here: the code must have the proxy itself.
- *
- * @throws {TypeError} for anything but a proxy of `createProxy` and a user with an id
- * @example
- * ```ts
- * const client = createClient(connectAs(proxy, { id: "ada" }, env));
- * ```
- */
-export function connectAs<Env>(proxy: object, user: User, env: Env): UserConnection {
-  const { settings } = findProxy<Env>(proxy);
-  ensure(
-    typeof user?.id === "string" && user.id !== "",
-    "user: a request needs the user that it is sent for",
-  );
-  return {
-    baseURL: `https://inside.invalid${settings.basePath}`,
-    fetch: (request) => respond(settings, { request, env, context: undefined }, user),
   };
 }

@@ -22,24 +22,61 @@ const LIMITS = {
 };
 const TIMEOUT = { bodyMs: 30_000, firstChunkMs: 600_000, chunkMs: 60_000, totalMs: 900_000 };
 
-/** The names of the options: a misspelled one would have no effect. */
-const NAMES =
-  /^(?:baseURL|apiKey|authenticate|origins|credentials|models|allowFields|routes|secret|rateLimit|mediaURLs|basePath|limits|timeout|gateway|plugins|host|fetch)$/;
-
 /** The options with their defaults, and with each check that needs no request done. */
 export type Settings<Env = never> = ReturnType<typeof checkOptions<Env>>;
 
 /** @throws {TypeError} when an option is missing or can't work; the message says what to give */
 export function checkOptions<Env>(given: ProxyOptions<Env>) {
   ensure(given, "give the options: { baseURL, apiKey, authenticate, origins, models }");
-  for (const name of Object.keys(given)) ensure(NAMES.test(name), `${name}: is not an option of createProxy`);
-  const { apiKey, authenticate, secret, gateway = {}, basePath = "", mediaURLs = "public" } = given;
-  const { routes = [textChat], plugins = [], allowFields = [], rateLimit } = given;
+  const { baseURL, apiKey, authenticate, origins, models, ...optional } = given;
   const isPublic = authenticate === "public";
   // TypeScript checks the rest
   ensure(isFunction(apiKey), "apiKey: give a function, (env) => env.GATEWAY_API_KEY");
   const advice = 'authenticate: give a function that returns the user, or "public" if everyone may spend';
   ensure(isPublic || isFunction(authenticate), advice);
+  if (Object.keys(optional).length > 0) checkOptional(optional);
+  const { basePath = "", mediaURLs = "public", routes = [textChat], allowFields = [] } = optional;
+  const { plugins = [], gateway = {}, secret } = optional;
+  const limits: Required<Limits> = { ...LIMITS, ...optional.limits };
+  const timeout: Required<Timeout> = { ...TIMEOUT, ...optional.timeout };
+  const run = plugins.find((plugin) => plugin.run)?.run?.(plugins) as PluginRun<Env> | undefined;
+  // under `public` all callers are one user
+  const isCounted = !isPublic && !run?.boundsStreams;
+  const groups = routes.map((group) => ({ ...group, rules: readRules(group, allowFields) }));
+  const own = groups.flatMap((group) =>
+    group.paths(gateway).map((path) => ({ ...path, name: group.name, group })),
+  );
+  const table: readonly Route[] = [...own, ...(run?.createRoutes(groups) ?? [])];
+  const owned = table.find(({ ids }) => ids)?.name;
+  ensure(isPublic || secret || !owned, `secret: ${owned} needs one, which keeps users apart`);
+  return {
+    ...given,
+    ...createUpstream(given, timeout.firstChunkMs),
+    basePath,
+    table,
+    limits,
+    timeout,
+    run,
+    mediaURLs: run?.allowURLs(mediaURLs) ?? mediaURLs,
+    isPublic,
+    countStream: isCounted ? createStreamCount(limits.maxStreamsPerUser, timeout.totalMs) : undefined,
+    log: { apiKey, secret } as Log<Env>,
+    readOrigins: createReader<Env, readonly string[]>("origins", origins, checkOrigins),
+    readModels: createReader<Env, ListedModels>("models", models, (value) => checkModels(value, groups)),
+    readSecrets: secret ? createReader<Env, readonly string[]>("secret", secret, checkSecrets) : () => [],
+  };
+}
+
+/** The names of the options that have a default: a misspelled one would have no effect. */
+const OPTIONAL =
+  /^(?:credentials|allowFields|routes|secret|rateLimit|mediaURLs|basePath|limits|timeout|gateway|plugins|host|fetch)$/;
+
+/** @throws {TypeError} for an option with a default that is unknown or can't work */
+function checkOptional<Env>(given: Partial<ProxyOptions<Env>>): void {
+  for (const name of Object.keys(given))
+    ensure(OPTIONAL.test(name), `${name}: is not an option of createProxy`);
+  const { secret, rateLimit, basePath = "", mediaURLs = "public" } = given;
+  const { routes = [textChat], plugins = [], allowFields = [] } = given;
   ensure(!secret || isFunction(secret), "secret: give a function");
   ensure(!rateLimit || isFunction(rateLimit), "rateLimit: give a function");
   checkTexts(allowFields, isPath, 'allowFields: give names or paths of fields, ["n", "extra_body.top_k"]');
@@ -50,50 +87,18 @@ export function checkOptions<Env>(given: ProxyOptions<Env>) {
   ensure(/^(?:\/[\w-]+)*$/.test(basePath), 'basePath: give "" or a path like "/api"');
   // a plugin that is not called would do nothing
   const isPlugins: boolean = Array.isArray(plugins) && plugins.every(isObject);
-  const open = isPlugins && plugins.find((plugin) => plugin.run)?.run;
-  const isRunnable = open || (isPlugins && plugins.length === 0);
+  const isRunnable = isPlugins && (plugins.length === 0 || plugins.some((plugin) => plugin.run));
   ensure(isRunnable, "plugins: give a list, [budget(…)]; definePlugin({ … }) of /plugin makes your own");
-  const limits: Required<Limits> = checkNumbers("limits", LIMITS, given.limits);
-  const timeout: Required<Timeout> = checkNumbers("timeout", TIMEOUT, given.timeout);
-  const run = open ? (open(plugins) as PluginRun<Env>) : undefined;
-  // under `public` all callers are one user
-  const isCounted = !isPublic && !run?.boundsStreams;
-  const groups = routes.map((group) => ({ ...group, rules: readRules(group, allowFields) }));
-  const own = groups.flatMap((group) =>
-    group.paths(gateway).map((path) => ({ ...path, name: group.name, group })),
-  );
-  const table: readonly Route[] = [...own, ...(run?.createRoutes(groups) ?? [])];
-  const owned = table.find(({ ids }) => ids)?.name;
-  ensure(isPublic || secret || !owned, `secret: ${owned} needs one, which keeps users apart`);
-  const readModels = (value: unknown) => checkModels(value, groups);
-  return {
-    ...given,
-    ...createUpstream(given, timeout.firstChunkMs),
-    basePath,
-    plugins,
-    table,
-    limits,
-    timeout,
-    run,
-    mediaURLs: run?.allowURLs(mediaURLs) ?? mediaURLs,
-    isPublic,
-    /** Undefined without a meter: nothing reads the usage of streams. */
-    asksUsage: run?.meter ? gateway.includeUsage : false,
-    countStream: isCounted ? createStreamCount(limits.maxStreamsPerUser, timeout.totalMs) : undefined,
-    log: { apiKey, secret } as Log<Env>,
-    readOrigins: createReader<Env, readonly string[]>("origins", given.origins, checkOrigins),
-    readModels: createReader<Env, ListedModels>("models", given.models, readModels),
-    readSecrets: secret ? createReader<Env, readonly string[]>("secret", secret, checkSecrets) : () => [],
-  };
+  checkNumbers("limits", LIMITS, given.limits);
+  checkNumbers("timeout", TIMEOUT, given.timeout);
 }
 
 /** @throws {TypeError} for an unknown name, and for a value that is not a number: every comparison with it is false */
-function checkNumbers<Numbers extends object>(subject: string, usual: Numbers, given: object = {}): Numbers {
+function checkNumbers(subject: string, known: object, given: object = {}): void {
   for (const [name, value] of Object.entries(given)) {
-    ensure(name in usual, `${subject}.${name}: is not an option of createProxy`);
+    ensure(name in known, `${subject}.${name}: is not an option of createProxy`);
     ensure(Number.isSafeInteger(value) && value > 0, `${subject}.${name}: give a whole number from 1 up`);
   }
-  return { ...usual, ...given };
 }
 
 function checkOrigins(given: unknown): readonly string[] {
@@ -109,23 +114,19 @@ function checkModels(given: unknown, open: readonly OpenGroup[]): ListedModels {
   const ids = entries.map(([id]) => id);
   checkTexts(ids, Boolean, 'models: give the ids that may be used, ["delta-5.3"]', 1);
   for (const [id, caps] of entries)
-    for (const [field, cap] of Object.entries(caps)) {
-      // a cap on a field that is never found would never hold
-      const groups = open.filter(({ name }) => belongsTo(id, name));
-      const isField =
-        groups.length === 0 || groups.some((group) => hasField(findRules(group.rules, id), field));
-      ensure(
-        isField,
-        `models: ${id}: ${field}: is not a field of this model; correct it, or see allowFields`,
-      );
-      const isHeld = groups.every(
-        (group) => group.applyCaps || (field === "max_tokens" && !Array.isArray(cap)),
-      );
-      ensure(isHeld, `models: ${id}: ${field}: list \`chat\` in \`routes\` for a cap on this field`);
-      const isCap = Array.isArray(cap) ? cap.length > 0 : Number.isSafeInteger(cap) && Number(cap) >= 0;
-      ensure(isCap, `models: ${id}: ${field}: give the most, or a list of what is allowed`);
-    }
+    for (const [field, cap] of Object.entries(caps)) checkCap(id, field, cap, open);
   return new Map(entries);
+}
+
+/** @throws {TypeError} for a cap that would never hold, since requests of the model do not have its field */
+function checkCap(id: string, field: string, cap: Caps[string], open: readonly OpenGroup[]): void {
+  const groups = open.filter(({ name }) => belongsTo(id, name));
+  const isField = groups.length === 0 || groups.some((group) => hasField(findRules(group.rules, id), field));
+  ensure(isField, `models: ${id}: ${field}: is not a field of this model; correct it, or see allowFields`);
+  const isHeld = groups.every((group) => group.applyCaps || (field === "max_tokens" && !Array.isArray(cap)));
+  ensure(isHeld, `models: ${id}: ${field}: list \`chat\` in \`routes\` for a cap on this field`);
+  const isCap = Array.isArray(cap) ? cap.length > 0 : Number.isSafeInteger(cap) && Number(cap) >= 0;
+  ensure(isCap, `models: ${id}: ${field}: give the most, or a list of what is allowed`);
 }
 
 function checkSecrets(given: unknown): readonly string[] {

@@ -72,7 +72,7 @@ describe("in an isolate with 128 MB, while another user's stream runs (case 48)"
     expect((await proxy.call("victim", chat)).status).toBe(200);
   }
 
-  test("several such bodies at the same time neither", async () => {
+  test("several such bodies at the same time end neither the process nor the stream", async () => {
     proxy.upstream.respondWith(reply(json('{"id":"1"}')));
     const body = fields[0]?.[1](filled("0", 8 * MB - 1000)) ?? "";
     const attacks = Array.from({ length: 4 }, (_, nth) => proxy.call(`attacker-${nth}`, body));
@@ -198,17 +198,20 @@ describe("every other response of the gateway, while another user's stream runs 
   test.each([
     ["an image", IMAGES, image],
     ["a video", VIDEOS, video],
-  ])("16 MB of empty objects for %s that is remembered neither", async (_, path, body) => {
-    const goesOn = await createVictim(() => json(empty(16 * MB)));
-    const headers = { "idempotency-key": `large-${++tests}` };
-    for (let nth = 0; nth < 2; nth += 1) {
-      const response = await proxy.call("attacker", body, { path, headers });
-      expect([response.status, response.error?.["code"]]).toEqual([502, "upstream_type"]);
-    }
-    await goesOn();
-  });
+  ])(
+    "16 MB of empty objects for a stored %s end neither the process nor the stream",
+    async (_, path, body) => {
+      const goesOn = await createVictim(() => json(empty(16 * MB)));
+      const headers = { "idempotency-key": `large-${++tests}` };
+      for (let nth = 0; nth < 2; nth += 1) {
+        const response = await proxy.call("attacker", body, { path, headers });
+        expect([response.status, response.error?.["code"]]).toEqual([502, "upstream_type"]);
+      }
+      await goesOn();
+    },
+  );
 
-  test("four responses at once with as many values as one may have do not end it, either", async () => {
+  test("four responses at once with the maximum number of values end neither the process nor the stream", async () => {
     const goesOn = await createVictim(() => json(`{"choices":[${filled("{}", 1_499_000)}]}`));
     const attacks = Array.from({ length: 4 }, (_, nth) => proxy.call(`attacker-${nth}`, chat));
     for (const { status } of await Promise.all(attacks)) expect([200, 502]).toContain(status);

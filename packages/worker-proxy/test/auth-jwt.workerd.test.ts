@@ -16,12 +16,12 @@ beforeAll(async () => {
 });
 
 describe("a token that is signed with the issuer's key", () => {
-  test("is its user's", async () => {
+  test("signs its user in", async () => {
     expect(await site.bearer(await issuer.token())).toEqual([200, "user-1"]);
     expect(await site.visit({ authorization: `bearer  ${await issuer.token()}` })).toEqual([200, "user-1"]);
   });
 
-  test("may be for several audiences, and a proxy may have several", async () => {
+  test("passes if the token and the proxy have an audience in common", async () => {
     expect(await site.bearer(await issuer.token({ aud: ["other", AUDIENCE] }))).toEqual([200, "user-1"]);
     const either = jwt({ jwks: JWKS, issuer: ISSUER, audience: ["a", "b"], fetch: issuer.fetch });
     expect(await openSite(either).bearer(await issuer.token({ aud: "b" }))).toEqual([200, "user-1"]);
@@ -54,13 +54,13 @@ describe("a token that is signed with the issuer's key", () => {
     expect(await site.bearer(await issuer.token(claims))).toEqual(nobody);
   });
 
-  test("is of a user whose id may be 255 characters long", async () => {
+  test("accepts a user id of up to 255 characters", async () => {
     const sub = "u".repeat(255);
     expect(await site.bearer(await issuer.token({ sub }))).toEqual([200, sub]);
   });
 });
 
-describe("a token that is not (case 32)", () => {
+describe("a token without a valid signature (case 32)", () => {
   test("is refused if it signs no claims", async () => {
     for (const text of ["", "null", "[]", '"user-1"', "{", "\u0000"])
       expect(await site.bearer(await issuer.signed(text))).toEqual(nobody);
@@ -101,7 +101,7 @@ describe("a token that is not (case 32)", () => {
       expect(await site.bearer(await stranger.token({ kid: "key-1", header }))).toEqual(nobody);
   });
 
-  test("is refused if it is none", async () => {
+  test("is refused if it is not a JWT", async () => {
     const long = `e30.${"A".repeat(20_000)}.e30`;
     for (const token of ["", "a", "a.b", "a.b.c", "a.b.c.d", "..", "e30.e30.e30", "bnVsbA.bnVsbA.AAAA", long])
       expect(await site.bearer(token)).toEqual(nobody);

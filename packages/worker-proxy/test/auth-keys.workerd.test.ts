@@ -65,7 +65,7 @@ describe("the issuer's keys", () => {
     expect(await site.bearer(await issuer.token())).toEqual(welcome);
   });
 
-  test("may be two: after a rotation the new one is found, and the old one still counts", async () => {
+  test("after a rotation the new key is found, and the old key still counts", async () => {
     const old = await issuer.token();
     expect(await site.bearer(old)).toEqual(welcome);
     await wait(1000);
@@ -104,7 +104,7 @@ describe("the issuer's keys", () => {
     expect(await site.bearer(fresh)).toEqual(welcome);
   });
 
-  test("may be two, and then a token without a `kid` is refused (case 32)", async () => {
+  test("with two keys, a token without a `kid` is refused (case 32)", async () => {
     const nameless = await issuer.token({ header: { kid: undefined } });
     expect(await site.bearer(nameless)).toEqual(welcome);
     await issuer.rotate();
@@ -210,7 +210,7 @@ test("known keys work for ten minutes while their address fails, and an unknown 
   expect(await site.bearer(known)).toEqual(unknowable);
 });
 
-test("a request that was to fetch the keys and hangs holds the others up for a second", async () => {
+test("a request whose fetch of the keys hangs delays other requests by a second", async () => {
   issuer.respondWith(() => new Promise(() => {}));
   const token = await issuer.token();
   const first = site.bearer(token);

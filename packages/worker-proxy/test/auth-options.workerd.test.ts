@@ -43,7 +43,7 @@ describe("jwt throws for an option that can't work:", () => {
     { jwks: new URL(jwks) },
     { jwks, algorithms: ["ES384", "Ed25519"] },
     { secret, algorithms: ["HS256", "HS512"] },
-  ])("but not for %j", (options) => {
+  ])("accepts %j", (options) => {
     expect(() => jwt({ ...shared, ...options } as never)).not.toThrow();
   });
 });
@@ -78,7 +78,7 @@ describe("with a secret that can't be used every token is refused, and the log h
     ["has 31 bytes", () => SECRET.slice(1), ["HS256"], /shorter than 32 bytes/],
     ["is too short for its hash", () => SECRET, ["HS256", "HS512"], /shorter than 64 bytes/],
     ["throws", () => Promise.reject(new Error(SECRET)), ["HS256"], /secret failed/],
-  ])("one that %s", async (_, given, algorithms, problem) => {
+  ])("a secret that %s", async (_, given, algorithms, problem) => {
     const site = openSite(jwt({ ...shared, algorithms, secret: given as never }));
     const token = await secretToken(SECRET);
     expect(await site.bearer(token)).toEqual(unknowable);

@@ -91,7 +91,7 @@ test.each([
   ["no key", { authorization: "" }, "unauthenticated"],
   ["an empty key", { authorization: "Bearer " }, "unauthenticated"],
   ["another scheme", { authorization: "Basic dXNlcg==" }, "unauthenticated"],
-])("the code of 401 says what was meant with %s (case 89)", async (_, headers, code) => {
+])("a request with %s gets a 401 whose code says why (case 89)", async (_, headers, code) => {
   const { call, reached } = openProxy();
   const { status, error } = await call(createRequest({ headers }));
   expect([status, error?.["code"], error?.["type"]]).toEqual([401, code, "authentication_error"]);

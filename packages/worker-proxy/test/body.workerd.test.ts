@@ -111,7 +111,7 @@ describe("values are counted before anything is built of them (case 48)", () => 
     expect([await status(nested(60)), await status(nested(61))]).toEqual([200, 400]);
   });
 
-  test("Marks within texts are not counted, whatever is escaped in them", async () => {
+  test("brackets and commas within strings are not counted, whatever is escaped in them", async () => {
     const { call, sent } = openProxy();
     const contents = [
       ",".repeat(300_000),

@@ -230,7 +230,7 @@ describe("the tokens of a chat (case 28)", () => {
     expect((await chat({}, '"max_tokens":900000')).sent).toEqual({ max_tokens: 900_000 });
   });
 
-  test("are no matter of images and videos", async () => {
+  test("do not apply to images and videos", async () => {
     const opened = openProxy({
       routes: ["videos"],
       secret: () => SECRET,

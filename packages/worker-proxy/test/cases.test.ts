@@ -56,7 +56,7 @@ describe("a request that states its end twice (case 15)", () => {
     expect(status >= 400 ? [] : [chat]).toEqual(bodies());
   });
 
-  test("a length that is too small: what is left over is no body, and no second request of the first one's user", async () => {
+  test("a length that is too small: the rest is neither a body nor a second request of the same user", async () => {
     const smuggled = "GET /v1/video/generations/a HTTP/1.1\r\nHost: a\r\n\r\n";
     const { text } = await proxy.raw(
       `${head(`Content-Length: ${body.length}`)}${body}${closed("Content-Length: 2")}[]${smuggled}`,

@@ -1,5 +1,5 @@
 import { createProxy, type ProxyEvent, readStreams, type User } from "@sluice/worker-proxy";
-import { connectAs, definePlugin } from "@sluice/worker-proxy/plugin";
+import { definePlugin, findServer } from "@sluice/worker-proxy/plugin";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { chat, createRequest, fine } from "./support/in-process.js";
@@ -41,7 +41,7 @@ const post = (path: string, body: unknown = chat) =>
 describe("a request of the operator's own code for a user (case 240)", () => {
   test("is sent with the key, and its event names the user", async () => {
     const { proxy, reached, events } = openClosedProxy({ basePath: "/api" });
-    const { baseURL, fetch } = connectAs(proxy, ada, env);
+    const { baseURL, fetch } = findServer(proxy).connectAs(ada, env);
     const { status } = await read(await fetch(post(`${baseURL}/v1/chat/completions`)));
     expect(status).toBe(200);
     expect(reached[0]?.headers.get("authorization")).toBe(`Bearer ${KEY}`);
@@ -60,7 +60,7 @@ describe("a request of the operator's own code for a user (case 240)", () => {
     ],
   ])("meets %s as the user's own requests do", async (_, body, options, status) => {
     const { proxy, reached } = openClosedProxy(options);
-    const { baseURL, fetch } = connectAs(proxy, ada, env);
+    const { baseURL, fetch } = findServer(proxy).connectAs(ada, env);
     expect((await fetch(post(`${baseURL}/v1/chat/completions`, body))).status).toBe(status);
     expect(reached).toEqual([]);
   });
@@ -86,12 +86,12 @@ describe("a request of the operator's own code for a user (case 240)", () => {
 
   test.each([[undefined], [null], [{}], [{ id: "" }], [{ id: 7 }]])("needs a user: %j is none", (user) => {
     const { proxy } = openClosedProxy();
-    expect(() => connectAs(proxy, user as unknown as User, env)).toThrow(TypeError);
+    expect(() => findServer(proxy).connectAs(user as unknown as User, env)).toThrow(TypeError);
   });
 
   test("needs a proxy of createProxy", () => {
     const { proxy } = openClosedProxy();
-    expect(() => connectAs({ ...proxy }, ada, env)).toThrow("give the proxy that createProxy made");
+    expect(() => findServer({ ...proxy })).toThrow("give the proxy that createProxy made");
   });
 
   test("reaches routes of the gateway alone: no operator's, no health, none of a plugin", async () => {
@@ -113,7 +113,7 @@ describe("a request of the operator's own code for a user (case 240)", () => {
         }),
       ],
     });
-    const { baseURL, fetch } = connectAs(proxy, ada, env);
+    const { baseURL, fetch } = findServer(proxy).connectAs(ada, env);
     expect((await fetch(post(`${baseURL}/v1/admin/all`, {}))).status).toBe(404);
     expect((await fetch(new Request(`${baseURL}/health`))).status).toBe(404);
     expect((await fetch(new Request(`${baseURL}/v1/budget`))).status).toBe(404);
@@ -121,7 +121,7 @@ describe("a request of the operator's own code for a user (case 240)", () => {
 
   test("gets no part of the key", async () => {
     const { proxy } = openClosedProxy({ fetch: async () => Response.json({ said: KEY }) });
-    const { baseURL, fetch } = connectAs(proxy, ada, env);
+    const { baseURL, fetch } = findServer(proxy).connectAs(ada, env);
     const response = await fetch(post(`${baseURL}/v1/chat/completions`));
     expectNoKey(await response.text());
   });

@@ -90,7 +90,7 @@ describe("epsilon", () => {
     expect((await create({ model: null })).status).toBe(200);
   });
 
-  test("caps hold what it shares with the others", async () => {
+  test("caps apply to the fields that it shares with other videos", async () => {
     const models: ProxyOptions["models"] = {
       epsilon: { duration: ["5", 5] },
       "epsilon-2": { duration: 10, "camera.speed": [1] },

@@ -100,7 +100,7 @@ describe("a field outside the model's table does not reach the gateway (case 52)
     ["a text for an object", { thinking: "enabled" }, "thinking"],
     ["a text for the list of messages", { messages: "hi" }, "messages"],
     ["a list in a list", { messages: [[{ role: "user", content: "hi" }]] }, "messages"],
-  ])("nor does %s", async (_, fields, param) => {
+  ])("%s does not reach the gateway", async (_, fields, param) => {
     expect(await chat(fields)).toMatchObject({ status: 400, code: "invalid_request", param });
   });
 
@@ -154,7 +154,7 @@ describe("allowFields", () => {
     expect(await chat({ extra_body: { top_p: 5 } }, options)).toMatchObject(refusal("extra_body.top_p"));
   });
 
-  test("passes on what would be dropped", async () => {
+  test("keeps a field that `adaptOpenAI()` would drop", async () => {
     const plugins = [adaptOpenAI()];
     expect(await chat({ seed: 7 }, { allowFields: ["seed"], plugins })).toMatchObject({
       sent: { seed: 7 },
@@ -206,7 +206,7 @@ describe("with `adaptOpenAI()`, fields that OpenAI clients send are dropped, and
     call({ model: "delta-5.3", messages, ...fields }, paths.chat, { ...options, plugins });
   const sendImageRequest = (body: Body) => call(body, paths.images, { plugins });
 
-  test("Those of a chat and of its messages are", async () => {
+  test("fields of a chat and of its messages", async () => {
     const { status, sent, dropped } = await chat({
       messages: [
         ...messages,
@@ -295,7 +295,7 @@ describe("with `adaptOpenAI()`, fields that OpenAI clients send are dropped, and
     for (const n of [2, "1", [1], 1.5]) expect(await chat({ n })).toMatchObject(refusal("n"));
   });
 
-  test("Those of an image are", async () => {
+  test("fields of an image", async () => {
     const body = { model: "gamma-image-5-0-260128", prompt: "a" };
     const look = { quality: "hd", style: "vivid" };
     const more = { n: 1, response_format: "b64_json", user: "u", size: "2048x2048", ...look };
@@ -304,7 +304,7 @@ describe("with `adaptOpenAI()`, fields that OpenAI clients send are dropped, and
     expect(dropped?.split(", ").sort()).toEqual(["n", "quality", "response_format", "style", "user"]);
   });
 
-  test("Those that a model has reach it", async () => {
+  test("fields that the model has reach the gateway", async () => {
     const stream_options = { include_usage: true, include_obfuscation: false };
     const { sent, dropped } = await chat({ model: "alpha-v4.1-flash", stream: true, stream_options });
     expect([sent?.["stream_options"], dropped]).toEqual([
@@ -412,7 +412,7 @@ describe("a JSON Schema for the response", () => {
     });
   });
 
-  test("stays what it is where it is none: the refusal is the usual one", async () => {
+  test("a `response_format` without a schema is refused as without the plugin", async () => {
     for (const odd of [{ type: "json_schema" }, { type: "json_schema", json_schema: { schema: "x" } }])
       expect((await chat({ model: "alpha-v4.1-flash", response_format: odd }, taken)).status).toBe(
         (await chat({ model: "alpha-v4.1-flash", response_format: odd })).status,

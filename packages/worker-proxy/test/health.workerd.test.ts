@@ -168,7 +168,7 @@ test("is 200 with the same options once all is set (case 59)", async () => {
   expect(log).not.toHaveBeenCalled();
 });
 
-test("is served by the plugin alone", async () => {
+test("does not exist without the plugin", async () => {
   expect((await open().call(createRequest(health))).status).toBe(200);
   expect((await openProxy().call(createRequest(health))).status).toBe(404);
 });

@@ -32,7 +32,7 @@ test("A group with ids is not opened without a secret, which keeps users apart",
   expect(() => open()).toThrow("secret: audio needs one");
 });
 
-test("A task of a new group is there for its own user alone", async () => {
+test("Only its own user can poll a task of a new group", async () => {
   const proxy = open(() => SECRET);
   const call = async (request: Request) => read(await proxy.fetch(request));
   const created = await call(

@@ -109,7 +109,7 @@ test.each([
   ["an empty one", [KEY, ""]],
   ["one with a space", [KEY, ` ${NEXT}`]],
   ["one that is no text", [KEY, 7 as never]],
-])("keys of which there are %s give 500, and are in no response and no log (case 46)", async (_, keys) => {
+])("keys of which there are %s give 500, and appear in no response and no log (case 46)", async (_, keys) => {
   const { call, reached } = openRotating([KEY], keys as string[]);
   const { status, error, text } = await call(createRequest());
   expect([status, error?.["code"], reached.length]).toEqual([500, "misconfigured", 0]);

@@ -122,7 +122,7 @@ describe("the gateway gets no forbidden address (case 30)", () => {
     "R0lGODlhAQABAAAAACw=",
     "UklGRiQAAABXRUJQVlA4",
     "Qk02AAAAAAAAADYA",
-  ])("but it gets %s", async (url) => {
+  ])("an allowed address reaches it: %s", async (url) => {
     expect(await frame(url)).toBe(true);
   });
 
@@ -306,6 +306,6 @@ test("more addresses than any request has are refused (case 48)", async () => {
   expect([await draw(1000), await draw(1001)]).toEqual([true, [400, "invalid_request", undefined]]);
 });
 
-test("any other value of `media` is refused by createProxy", () => {
+test("any other value of `mediaURLs` is refused by createProxy", () => {
   expect(() => openProxy({ mediaURLs: "private" as never })).toThrow(/^mediaURLs: /);
 });

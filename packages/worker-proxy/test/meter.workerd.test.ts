@@ -142,7 +142,7 @@ test("a response that quotes the key is not passed on, and is paid by its usage"
   expect(JSON.stringify(events)).not.toContain(KEY);
 });
 
-test("a client that leaves behind the finish and the usage of a stream pays that usage", async () => {
+test("a client that leaves after the finish and the usage of a stream pays that usage", async () => {
   const finish = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n';
   const { send, listCalls } = openMetered(
     leftBehind(finish + createPiece(`data: ${JSON.stringify({ usage })}\n\n`)),
@@ -191,7 +191,7 @@ describe("the whole reservation is spent", () => {
     expect(await listCalls()).toEqual(all);
   });
 
-  test("A gateway that takes too long to its headers spends all", async () => {
+  test("if the gateway takes too long to send its headers", async () => {
     const { call, listCalls } = openMetered(() => new Promise(() => {}), { timeout: { firstChunkMs: 5 } });
     expect((await call()).status).toBe(504);
     expect(await listCalls()).toEqual(all);
@@ -206,7 +206,7 @@ describe("the whole reservation is spent", () => {
       { headers: { "content-type": text.startsWith("{") ? "application/json" : "text/event-stream" } },
     );
 
-  test("A gateway that falls silent in a stream or in JSON spends all", async () => {
+  test("if the gateway falls silent in a stream or in JSON", async () => {
     for (const text of [createPiece(`data: ${JSON.stringify({ usage })}\n\n`), '{"usage":']) {
       const { call, listCalls } = openMetered(silent(text), { timeout: { chunkMs: 5 } });
       await call(streamed);
@@ -232,7 +232,7 @@ describe("the whole reservation is spent", () => {
     },
   );
 
-  test("A client that leaves before the headers spends all", async () => {
+  test("if the client leaves before the headers", async () => {
     const client = new AbortController();
     const { call, listCalls } = openMetered(() => {
       client.abort();
@@ -281,7 +281,7 @@ describe("nothing is spent (case 49)", () => {
     expect(await listCalls()).toEqual([reserved, ["release"]]);
   });
 
-  test("A client that leaves while its money is set aside spends nothing", async () => {
+  test("if the client leaves during the reservation", async () => {
     const client = new AbortController();
     const words: string[] = [];
     const { send, reached } = openProxy({
@@ -302,7 +302,7 @@ describe("nothing is spent (case 49)", () => {
     expect([words, reached]).toEqual([["release"], []]);
   });
 
-  test("A connection that is lost spends all: the gateway may have done the work", async () => {
+  test("unless the connection is lost: the gateway may have done the work", async () => {
     const { call, listCalls } = openMetered(() => {
       throw new Error("Network connection lost.");
     });
@@ -311,7 +311,7 @@ describe("nothing is spent (case 49)", () => {
     expect(await listCalls()).toEqual([reserved, ["settle", undefined]]);
   });
 
-  test("unless the host says that there was no connection", async () => {
+  test("if the host reports that there was no connection", async () => {
     const { call, listCalls } = openMetered(() => {
       throw new TypeError("fetch failed", { cause: { code: "UND_ERR_CONNECT_TIMEOUT" } });
     });
@@ -329,7 +329,7 @@ test("a refusal whose text never ends is not paid for either", async () => {
   expect(await listCalls()).toEqual([reserved, ["release"]]);
 });
 
-test("nothing is set aside for what the proxy refuses itself, or for what costs nothing", async () => {
+test("nothing is reserved for requests that the proxy refuses, or that cost nothing", async () => {
   const { call, listCalls } = openMetered(undefined, {
     routes: ["chat", "videos", "assets"],
     secret: () => SECRET,

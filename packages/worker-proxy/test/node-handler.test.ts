@@ -127,7 +127,7 @@ test("a client that disconnects is reported by the signal, before the headers an
   expect(log()).toBe("");
 });
 
-test("A client that has its whole response has not left", async () => {
+test("the signal does not abort after the whole response was sent", async () => {
   let signal: AbortSignal | undefined;
   const { port } = await serve((request) => {
     signal = request.signal;

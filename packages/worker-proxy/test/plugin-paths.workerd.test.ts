@@ -56,7 +56,7 @@ function openPlugin(
 }
 
 describe("a path of a plugin", () => {
-  test("is served behind the gates, with what they have found out", async () => {
+  test("is served after the checks, with their results", async () => {
     const { resume, served, reached, events } = openPlugin();
     const { status, text, headers } = await resume("s-1");
     expect([status, text]).toEqual([200, '{"said":"by the plugin"}']);
@@ -71,7 +71,7 @@ describe("a path of a plugin", () => {
     expect(events).toMatchObject([{ route: "chat", method: "GET", status: 200, userId: "user-1" }]);
   });
 
-  test("may have no id in it", async () => {
+  test("needs no id", async () => {
     const serve = async (admitted: AdmittedRequest<Env>) => Response.json({ id: admitted.id ?? "none" });
     const { request } = openPlugin(
       undefined,
@@ -105,7 +105,7 @@ describe("a path of a plugin", () => {
     expect((await watch(signed("t-1"))).text).toBe("event: end\ndata: {}\n\n");
   });
 
-  test("has its methods named where another is used", async () => {
+  test("a wrong method is refused, and the refusal names the methods", async () => {
     const { request, call } = openPlugin();
     const { status, headers } = await request("POST", "/v1/chat/streams/s-1");
     expect([status, headers.get("allow")]).toEqual([405, "GET, DELETE, OPTIONS"]);
@@ -141,7 +141,7 @@ describe("a path of a plugin", () => {
     expect(served).toHaveLength(1);
   });
 
-  test("may be silent for longer than the gateway's response may", async () => {
+  test("may be silent for longer than the gateway", async () => {
     const headers = { "content-type": "text/event-stream" };
     const { watch } = openPlugin(
       () => {
@@ -156,7 +156,7 @@ describe("a path of a plugin", () => {
     expect((await watch(signed("t-1"))).text).toBe(":\n\nevent: end\ndata: {}\n\n");
   });
 
-  test("is off while its group is", async () => {
+  test("is closed while its group is closed", async () => {
     const { watch, served } = openPlugin(undefined, { routes: ["chat"] });
     expect([(await watch(signed("t-1"))).status, served.length]).toEqual([404, 0]);
   });
@@ -228,7 +228,7 @@ describe("a path of a plugin", () => {
     expect((await resumed).text).toBe('{"said":"late"}');
   });
 
-  test("does not wait for a plugin that does not respond for the gateway", async () => {
+  test("gives `upstream_timeout` if it does not respond within `firstChunkMs`", async () => {
     const { call } = openPlugin(
       undefined,
       { timeout: { firstChunkMs: 5 } },
@@ -283,8 +283,8 @@ test("Refusals and /health name the features, too, because a lost response says 
   ]);
 });
 
-describe("a replaced connection to the gateway", () => {
-  test("takes over what it wants, and leaves the rest", async () => {
+describe("a plugin that responds in place of the gateway", () => {
+  test("responds to the requests it chooses; the rest reach the gateway", async () => {
     const taken: AdmittedRequest<Env>[] = [];
     const send = (admitted: AdmittedRequest<Env>) => {
       if (admitted.body?.["stream"] !== true) return undefined;
@@ -301,7 +301,7 @@ describe("a replaced connection to the gateway", () => {
     expect(reached).toHaveLength(1);
   });
 
-  test("sees the body as it would leave, and nothing that a gate has refused", async () => {
+  test("gets the body as it would be sent, and no refused request", async () => {
     const bodies: unknown[] = [];
     const send = ({ body }: AdmittedRequest<Env>) => void bodies.push(body);
     const { call } = openPlugin(undefined, { models: { "delta-5.3": { max_tokens: 9 } } }, { send });
@@ -311,7 +311,7 @@ describe("a replaced connection to the gateway", () => {
     expect(bodies).toEqual([{ ...chat, max_tokens: 9 }]);
   });
 
-  test("gets a request in turn, until one responds", async () => {
+  test("is called in the order of the list, until one responds", async () => {
     const order: string[] = [];
     const createRoute = (name: string, takes: boolean): ProxyPlugin<Env> => ({
       routes: [],
@@ -334,7 +334,7 @@ describe("a replaced connection to the gateway", () => {
   });
 });
 
-test("a stream's id is the gateway's own affair where there is no plugin", async () => {
-  const { call } = openProxy({}, () => Response.json({}, {}));
+test("without a plugin the gateway's own `x-stream-id` is not passed on", async () => {
+  const { call } = openProxy({}, () => Response.json({}, { headers: { "x-stream-id": "s-1" } }));
   expect((await call(createRequest())).headers.get("x-stream-id")).toBeNull();
 });

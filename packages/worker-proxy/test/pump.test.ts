@@ -65,7 +65,7 @@ test("a stream that ends without [DONE] is passed on as it is: the client notice
   expect((await proxy.call(streamed)).text).toBe(many);
 });
 
-test("the connection of a response that ends soon behind [DONE] is used for the next request", async () => {
+test("the connection of a response that ends soon after [DONE] is used for the next request", async () => {
   const sockets = new Set<unknown>();
   proxy.upstream.respondWith((response) => {
     sockets.add(response.socket);
@@ -76,7 +76,7 @@ test("the connection of a response that ends soon behind [DONE] is used for the 
   expect(sockets.size).toBe(1);
 });
 
-test("a gateway that stays connected behind [DONE] delays nothing but the end", async () => {
+test("a gateway that stays connected after [DONE] delays only the end", async () => {
   const text = chunk("a") + finish + done;
   proxy.upstream.respondWith((response) => void response.writeHead(200, events).write(text));
   expect((await proxy.call(streamed)).text).toBe(text);

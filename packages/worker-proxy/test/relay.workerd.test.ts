@@ -72,7 +72,7 @@ test("reads from the gateway only what the client reads (case 42)", async () => 
 test.each([
   ["JSON", chat, '{"id":"1"}', { "content-type": "application/json" }],
   ["a stream", streamed, 'data: {"n":1}\n\ndata: [DONE]\n\n', events],
-])("a length and an encoding that are not true of %s stay here", async (_, body, text, headers) => {
+])("a wrong length and encoding of %s are not passed on", async (_, body, text, headers) => {
   const lies = { ...headers, "content-length": "3", "content-encoding": "gzip" };
   for (const [, options] of both) {
     const response = await openProxy(options, () => new Response(text, { headers: lies })).call(
@@ -138,7 +138,7 @@ test("ends a stream that ignores the abort where it is read (case 41)", async ()
   expect(seen.isCancelled).toBe(true);
 });
 
-describe("behind the [DONE] of a stream that is read, the gateway's connection", () => {
+describe("after the [DONE] of a stream that is read, the gateway's connection", () => {
   test.each([
     ["is stored where it ends", false, (controller: ReadableStreamDefaultController) => controller.close()],
     ["is closed where more comes", true, (controller) => controller.enqueue(new Uint8Array([58, 10, 10]))],
@@ -251,7 +251,7 @@ test.each(both)("a stream that is %s may end without a line break", async (_, op
   expect((await call(createRequest({ body: streamed }))).text).toBe("data: [DONE]");
 });
 
-test("a function of the gateway that throws may have sent the request", async () => {
+test("a `fetch` that throws may have sent the request", async () => {
   const { call } = openProxy({}, () => {
     throw new Error("no binding");
   });
@@ -365,7 +365,7 @@ describe("stalls", () => {
     expect((await inTime(call(createRequest({ body: streamed })))).text).toContain('"code":"upstream_idle"');
   });
 
-  test("content does (case 67)", async () => {
+  test("content keeps a stream alive (case 67)", async () => {
     const beat = 'data: {"choices":[{"index":0,"delta":{"reasoning_content":"a"}}]}\n\n';
     const { call } = openProxy(
       { timeout: { chunkMs: 1000 }, plugins: [readStreams()] },

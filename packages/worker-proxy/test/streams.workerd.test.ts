@@ -115,7 +115,7 @@ test.each<[name: string, respond: () => Response | Promise<Response>, options?: 
   ],
   ["a header can't be set", whole, { plugins: [gatewayHeaders(() => ({ host: "x" }))] }],
   ["the plugin fails", whole, { plugins: [{ routes: [], send: () => Promise.reject(new Error("down")) }] }],
-])("the count is given back where %s (case 58)", async (_, respond, options) => {
+])("a stream is no longer counted if %s (case 58)", async (_, respond, options) => {
   vi.spyOn(console, "error").mockImplementation(() => {});
   const { stream } = openStreams(1, respond, options);
   const first = await stream();
@@ -148,7 +148,7 @@ test("stops counting a stream when its client disconnects, even before its start
   }
 });
 
-test("a count that was never given back ends with `limits.totalMs` (case 58)", async () => {
+test("a stream whose end was never noticed counts for `timeout.totalMs` at most (case 58)", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   const { open, stream } = openStreams(1, endless, {
     limits: { maxStreamsPerUser: 1 },

@@ -55,7 +55,7 @@ describe("an id of a task", () => {
     expect(JSON.parse((await post(video, order, "user-2")).text).id).not.toBe(marked);
   });
 
-  test("is not found if any one character behind the id is another", async () => {
+  test("is not found if any character of its mark is changed", async () => {
     const { poll } = openTenants(() => Response.json(result));
     const marked = signed("t-1");
     expect((await poll(marked)).status).toBe(200);
@@ -96,7 +96,7 @@ describe("an id of a task", () => {
     expect(reached).toHaveLength(1);
   });
 
-  test("is refused with the bytes of an unknown id if it is of another user (case 34)", async () => {
+  test("of another user is refused with the same bytes as an unknown id (case 34)", async () => {
     const { poll, reached } = openTenants();
     const foreign = await poll(signed("t-1"), "user-2");
     const none = await poll(unknown, "user-2");

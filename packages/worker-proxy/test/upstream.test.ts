@@ -140,7 +140,7 @@ test("a JSON response that breaks off is no success", async () => {
   expect(await proxy.events(1)).toMatchObject([{ code: "upstream_cut" }]);
 });
 
-test("a client that leaves before the headers, through a service binding, is left by the proxy too (case 41)", async () => {
+test("a client that leaves before the headers, through a service binding, ends the proxy's request too (case 41)", async () => {
   proxy.upstream.respondWith(() => {});
   expect(await (await proxy.sendAndLeave(chat)).text()).toBe("left");
   expect(await proxy.upstream.requests[0]?.hungUp).toBe("hung up");

@@ -1,5 +1,5 @@
 import type { ProxyPlugin } from "@sluice/worker-proxy";
-import { type BoundHost, connectAs, definePlugin, type PluginServer } from "@sluice/worker-proxy/plugin";
+import { type BoundHost, definePlugin, findServer, type PluginServer } from "@sluice/worker-proxy/plugin";
 import type { Quota } from "./commit.js";
 import { createEvents, readChanges, serveEvents } from "./events.js";
 import { pull, servePull } from "./pull.js";
@@ -65,7 +65,7 @@ export function sync<Env = unknown>(options: SyncOptions<Env> = {}): ProxyPlugin
         throw new TypeError("sync: authenticate: give a function; the people of a public proxy are one user");
     },
     // throws if the proxy does not accept internal requests
-    checks: setup ? [(env: Env) => void connectAs(setup.proxy(), { id: "health" }, env)] : [],
+    checks: setup ? [(env: Env) => void findServer<Env>(setup.proxy()).connectAs({ id: "health" }, env)] : [],
     features: { sync: "sync" },
     userData: createUserData(host),
     routes: [

@@ -1,10 +1,9 @@
-import { readStreams } from "@sluice/worker-proxy";
+import { type ProxyPlugin, readStreams } from "@sluice/worker-proxy";
 import {
   type AdmittedRequest,
   type BoundHost,
   type Exhausted,
   ensure,
-  type Meter,
   type Payable,
   type PluginServer,
   Refusal,
@@ -63,7 +62,8 @@ export interface BudgetOptions<Env = unknown> extends AmountOptions<Env> {
 }
 
 /** A plugin that limits spending. Its methods are for operators: never let a user's request call them. */
-export interface Budget<Env = unknown> extends Meter<Env> {
+export interface Budget<Env = unknown> extends ProxyPlugin<Env> {
+  reserve(payable: Payable<Env>): Promise<Reservation | Exhausted>;
   /**
    * Reads one limit of a user.
    *

@@ -4,7 +4,6 @@ import {
   type CallOutcome,
   definePlugin,
   hashText,
-  markStored,
   type Refusal,
 } from "@sluice/worker-proxy/plugin";
 import { createJobs, readKey } from "../jobs/jobs.js";
@@ -93,11 +92,11 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
     },
   });
 
-  async function send(admitted: AdmittedRequest<unknown>): Promise<Response> {
+  async function send(admitted: AdmittedRequest<unknown>) {
     const id = await hashText(readKey(admitted.request) ?? "");
     const eventId = admitted.headers?.["x-request-id"] ?? id;
     const sent = await jobs.send(admitted, { id, eventId });
-    return markStored(createResponse(sent), { isReplayed: sent.isReplayed });
+    return { response: createResponse(sent), isReplayed: sent.isReplayed };
   }
 }
 

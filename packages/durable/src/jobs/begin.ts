@@ -3,7 +3,6 @@ import {
   type HostContext,
   type Job,
   type JSONValue,
-  openAccount,
   Refusal,
   type Source,
   waitAtMost,
@@ -139,11 +138,14 @@ export function createBegin(jobs: JobsContext, run: Job<JobRequest>, retryFree: 
   ): Promise<void> {
     const exhausted = plan?.own && reserving && readRefusal(plan.own, reserving);
     const reserve = async () => exhausted as Exhausted;
-    await openAccount({ reserve }, createPayable(context, request), getServer()).catch((refusal: Refusal) => {
-      const { code } = refusal;
-      reportJob(jobs, request.details, { outcome: "refused", code }, context.env);
-      throw refusal;
-    });
+    const payable = createPayable(context, request);
+    await getServer()
+      .openAccount(payable, reserve)
+      .catch((refusal: Refusal) => {
+        const { code } = refusal;
+        reportJob(jobs, request.details, { outcome: "refused", code }, context.env);
+        throw refusal;
+      });
   }
 
   /** Starts the job of a request. If the start fails, nothing was sent, and the id is freed. */

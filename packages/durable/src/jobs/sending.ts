@@ -1,12 +1,10 @@
 import type { JobEvent, User } from "@sluice/worker-proxy";
 import {
   type CallOutcome,
-  type GatewayCall,
   type HostContext,
   type JobContext,
   logError,
-  type Meter,
-  openAccount,
+  type openGatewayCall,
   type Payable,
   Refusal,
   type Usage,
@@ -42,8 +40,8 @@ export interface Sending {
   readonly request: JobRequest;
   readonly live: LiveJob;
   readonly owner: JobOwner;
-  readonly call: GatewayCall;
-  account?: Awaited<ReturnType<typeof openAccount>> | undefined;
+  readonly call: ReturnType<typeof openGatewayCall>;
+  account?: Awaited<ReturnType<JobServer["openAccount"]>>;
   /** Identifies the reservation to the meter. It is known before the meter reserves. */
   ticket?: string | undefined;
   /** True once the gateway may have received the request. */
@@ -73,11 +71,11 @@ export function createSettlement({ plan }: JobRequest, spent = plan?.amount ?? 0
  */
 export async function reserve(sending: Sending): Promise<void> {
   const { context, request, jobs, server, call } = sending;
-  const { meter: reserver } = server;
+  const { meter } = server;
   const { plan } = request;
   if (plan && plan.shared.length > 0) sending.ticket = JSON.stringify(createTicket(plan));
   await call.connect();
-  if (!reserver) return;
+  if (!meter) return;
   const keepTicket = async (ticket: string, reserved: number) => {
     sending.ticket = ticket;
     const { id, owner } = request;
@@ -86,9 +84,9 @@ export async function reserve(sending: Sending): Promise<void> {
       throw new Error("the job was settled as lost before it was paid for");
   };
   const payable = createPayable(context, request);
-  const budget = plan && findJobBudget(reserver);
-  const meter = budget ? { reserve: () => budget.reserveShared(context.host, plan, payable) } : reserver;
-  sending.account = await openAccount(meter as Meter<never>, { ...payable, keepTicket }, server);
+  const budget = plan && findJobBudget(meter);
+  const reserveShared = budget ? () => budget.reserveShared(context.host, plan, payable) : undefined;
+  sending.account = await server.openAccount({ ...payable, keepTicket }, reserveShared);
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { CallOutcome, GatewayCall, Refusal } from "@sluice/worker-proxy/plugin";
+import type { CallOutcome, Refusal } from "@sluice/worker-proxy/plugin";
 import { type Ending, readWhole, type Sending } from "../jobs/sending.js";
 import { EVENTS, formatErrorEvent } from "../jobs/serve-reader.js";
 
@@ -32,7 +32,7 @@ async function readStream(sending: Sending): Promise<Ending> {
 
 function createEnding(
   sending: Sending,
-  { code, problem, usage, outcome, bytes, isConfirmed }: Awaited<ReturnType<GatewayCall["readEvents"]>>,
+  { code, problem, usage, outcome, bytes, isConfirmed }: Awaited<ReturnType<Sending["call"]["readEvents"]>>,
 ): Ending {
   const known = { code, usage, bytes, callOutcome: outcome };
   if (sending.owner.gaveUp) return { ...known, state: "stopped", outcome: "stopped" };

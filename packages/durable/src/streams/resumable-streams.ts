@@ -1,5 +1,5 @@
 import type { ProxyPlugin } from "@sluice/worker-proxy";
-import { type AdmittedRequest, definePlugin, hashText, markStored } from "@sluice/worker-proxy/plugin";
+import { type AdmittedRequest, definePlugin, hashText } from "@sluice/worker-proxy/plugin";
 import { checkSignal } from "../host/check-signal.js";
 import { createJobs, readKey } from "../jobs/jobs.js";
 import { jobRefusal } from "../jobs/refusals.js";
@@ -94,7 +94,7 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
         : undefined,
   });
 
-  async function send(admitted: AdmittedRequest<unknown>): Promise<Response> {
+  async function send(admitted: AdmittedRequest<unknown>) {
     checkSignal();
     const { request, user, env, isPublic = false } = admitted;
     const key = readKey(request);
@@ -105,16 +105,12 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
     });
     const { head, isReplayed } = sent;
     const response = createResponse(sent);
-    if (head.type !== "text/event-stream") return markStored(response, { isReplayed });
+    if (head.type !== "text/event-stream") return { response, isReplayed };
     response.headers.set("x-stream-id", id);
-    return markStored(response, {
-      streamId: id,
-      isReplayed,
-      endCode: () => jobs.readEndCode(env, user.id, id),
-    });
+    return { response, streamId: id, isReplayed, endCode: () => jobs.readEndCode(env, user.id, id) };
   }
 
-  async function serve(admitted: AdmittedRequest<Env>): Promise<Response> {
+  async function serve(admitted: AdmittedRequest<Env>) {
     const { id = "", request, env, user } = admitted;
     if (!/^[0-9a-f]{32}$/.test(id)) throw jobRefusal("stream_not_found");
     const seen = request.headers.get("last-event-id") ?? "0";
@@ -128,7 +124,7 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
     const opened = await jobs.open(admitted as AdmittedRequest<unknown>, input);
     if (!opened) throw jobRefusal("stream_not_found");
     const endCode = () => jobs.readEndCode(env, user.id, id);
-    return markStored(createResponse(opened), { streamId: id, isReplayed: true, endCode });
+    return { response: createResponse(opened), streamId: id, isReplayed: true, endCode };
   }
 }
 

@@ -1,7 +1,6 @@
 import type { EndedTask } from "@sluice/durable";
-import type { JobEvent } from "@sluice/worker-proxy";
-import { readStreams } from "@sluice/worker-proxy";
-import type { Exhausted, Meter, Payable, Reservation, Usage } from "@sluice/worker-proxy/plugin";
+import { type JobEvent, type ProxyPlugin, readStreams } from "@sluice/worker-proxy";
+import type { Exhausted, Payable, Reservation, Usage } from "@sluice/worker-proxy/plugin";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
 
 type Respond = (request: Request) => Response | Promise<Response>;
@@ -53,7 +52,7 @@ export const ledger = {
   entries: [] as Entry[],
   next: (() => undefined) as () => Refused,
   /** A meter to ask instead. */
-  over: undefined as Meter<never> | undefined,
+  over: undefined as ProxyPlugin<never> | undefined,
   /** Clears the entries and sets how the meter responds from now on. */
   respondWith(next: () => Refused = () => undefined): void {
     ledger.entries.length = 0;
@@ -62,7 +61,7 @@ export const ledger = {
   meter: {
     ...readStreams(),
     async reserve(payable: Payable): Promise<Reservation | NonNullable<Refused>> {
-      if (ledger.over) return ledger.over.reserve(payable as Payable<never>);
+      if (ledger.over?.reserve) return ledger.over.reserve(payable as Payable<never>);
       const { user, route, model, body } = payable;
       ledger.entries.push(["reserve", { user, route, model, body }]);
       return (
@@ -75,7 +74,7 @@ export const ledger = {
     async settleTicket(ticket: string, spent: number | undefined, env: unknown): Promise<void> {
       await ledger.over?.settleTicket?.(ticket, spent, env as never);
     },
-  } satisfies Meter,
+  } satisfies ProxyPlugin,
 };
 
 /** The events of jobs in the objects under test. */
@@ -88,11 +87,11 @@ export const purse = {
   /** True while nothing can be settled. */
   fails: false,
   /** A meter to ask instead. */
-  over: undefined as Meter<never> | undefined,
+  over: undefined as ProxyPlugin<never> | undefined,
   meter: {
     ...readStreams(),
     async reserve(payable: Payable): Promise<Reservation | Exhausted> {
-      if (purse.over) return purse.over.reserve(payable as Payable<never>);
+      if (purse.over?.reserve) return purse.over.reserve(payable as Payable<never>);
       const ticket = crypto.randomUUID();
       purse.reserved.set(ticket, 100);
       const calculateCost = (usage: Usage | undefined) => Number(usage?.["total_tokens"] ?? 100);
@@ -108,7 +107,7 @@ export const purse = {
       if (purse.over) return await purse.over.settleTicket?.(ticket, spent, env as never);
       purse.settle(ticket, spent ?? 100);
     },
-  } satisfies Meter,
+  } satisfies ProxyPlugin,
   settle(ticket: string, spent: number): void {
     if (purse.fails) throw new Error("no purse");
     if (purse.reserved.delete(ticket) && spent > 0) purse.spent.push(spent);

@@ -12,7 +12,7 @@ import {
   readStreams,
   videos,
 } from "@sluice/worker-proxy";
-import { type BoundHost, definePlugin, type HostSetup } from "@sluice/worker-proxy/plugin";
+import { type BoundHost, definePlugin } from "@sluice/worker-proxy/plugin";
 import { expect, onTestFinished, vi } from "vitest";
 import { chat, createRequest } from "../../../worker-proxy/test/support/in-process.js";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
@@ -189,7 +189,7 @@ function watchHost(host: ClosableHost) {
       const [row] = (await bound?.run("test", count, null)) ?? [];
       return row?.count;
     },
-    open(setup: HostSetup<unknown>): (env: unknown) => BoundHost {
+    open(setup: Parameters<typeof host.open>[0]): (env: unknown) => BoundHost {
       const bind = host.open(setup);
       // the instance that jobs and sources get, too
       bound = bind({});

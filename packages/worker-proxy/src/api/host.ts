@@ -1,6 +1,17 @@
 import type { JobEvent } from "./events.js";
 import type { Limits, ProxyOptions, Timeout } from "./options.js";
-import type { Checked, Meter, ProxyContext, ProxyPlugin } from "./plugin.js";
+import type {
+  Account,
+  Checked,
+  Exhausted,
+  Meter,
+  Payable,
+  ProxyContext,
+  ProxyPlugin,
+  Reservation,
+  User,
+} from "./plugin.js";
+import type { Tenancy } from "./routes.js";
 
 /** A value of a row. SQLite, Postgres and Durable Objects store it alike. A whole number is at most 2^53. */
 export type Value = string | number | null;
@@ -148,7 +159,7 @@ export interface BoundHost {
 }
 
 /** The values that `createProxy` gives its host. */
-export interface HostSetup<Env = unknown> {
+interface HostSetup<Env = unknown> {
   readonly parts: readonly StoredPart[];
   /** Logs a failure of a job, a source or the database, with its cause. */
   report(subject: string, error: unknown, env: Env): void;
@@ -169,7 +180,7 @@ export interface GatewayConnection {
   /** The key in use, and the next key while keys are rotated. */
   readonly apiKeys: readonly string[];
   /** The key that the gateway accepted last, in this isolate, after it had refused another one. */
-  readonly taken: { key?: string };
+  readonly accepted: { key?: string };
   /** Sends a request, by `fetch` of the options or of the platform. */
   readonly send: (url: string, init: RequestInit) => Promise<Response>;
   /** Longest time until the headers of a response, in milliseconds. */
@@ -220,6 +231,36 @@ export interface PluginServer<Env = unknown> {
   readSecrets(env: Env): readonly string[] | Promise<readonly string[]>;
   /** Reads the address and the keys of the gateway. @throws {Refusal} 500 `misconfigured` */
   connect(env: Env): Promise<GatewayConnection>;
+  /** Opens the marks of the ids of a user. Undefined where ids have no marks: without `secret`, or without routes with ids. */
+  openTenancy(env: Env, user: User): Promise<Tenancy | undefined>;
+  /**
+   * Reserves the most that a request can cost. Call it right before the request is sent, and close the account after it.
+   *
+   * @param reserve @default `reserve` of the meter; without a meter the account is undefined
+   * @throws {Refusal} 429 when nothing is left, 503 when the meter fails
+   */
+  openAccount(
+    payable: Payable<Env>,
+    reserve?: () => Promise<Reservation | Exhausted>,
+  ): Promise<Account | undefined>;
+  /**
+   * Connects the operator's own code to the proxy as a user who was authenticated before. Limits, caps, budgets, stored
+   * responses and `idempotency()` hold as for the user's own requests. Only routes of the gateway are open. Nothing in a
+   * request leads here: the code must have the proxy itself.
+   *
+   * @throws {TypeError} for a user without an id
+   * @example
+   * ```ts
+   * const client = createClient(findServer<Env>(proxy).connectAs({ id: "ada" }, env));
+   * ```
+   */
+  connectAs(user: User, env: Env): UserConnection;
   /** Reports the end of a job to `onEvent` of the proxy and its plugins. */
   report(event: JobEvent, env: Env, context?: ProxyContext): void;
+}
+
+/** The options of `createClient` for a client that sends through a proxy in the same process, as one user. */
+interface UserConnection {
+  readonly baseURL: string;
+  readonly fetch: (request: Request) => Promise<Response>;
 }

@@ -89,11 +89,11 @@ export interface AdmittedRequest<Env = unknown> {
   /** The id with its signature, as the client sent it. A response names the task or asset by this id. */
   readonly sentId?: string;
   readonly model?: string;
-  /** Headers of the request to the gateway beside its key: request id, `traceparent`, those of `gateway.headers`. */
+  /** Headers of the request to the gateway beside its key: request id, `traceparent`, those of `gatewayHeaders()`. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The body as it would leave for the gateway. */
   readonly body?: Readonly<Record<string, unknown>>;
-  /** The texts in the body that are addresses of files or assets, or could be read as an address. @default none */
+  /** The addresses in the body: of files, of assets, and texts that could be read as one. A file in Base64 is none. @default none */
   readonly addresses?: readonly string[];
   /** The paths of fields that were left out of the body; the response names them in `x-sluice-dropped-fields`. */
   readonly dropped?: readonly string[];
@@ -164,7 +164,21 @@ export interface PluginRoute<Env = unknown> {
   /**
    * Responds with JSON, an event stream or nothing (204). An error response has the gateway's error shape.
    */
-  serve(admitted: AdmittedRequest<Env>): Promise<Response>;
+  serve(admitted: AdmittedRequest<Env>): Promise<Response | StoredResponse>;
+}
+
+/**
+ * A response that a plugin has requested, read, checked and paid for. The proxy passes it on, and neither reads nor counts
+ * it again.
+ */
+export interface StoredResponse {
+  readonly response: Response;
+  /** True if it was stored already. */
+  readonly isReplayed: boolean;
+  /** The id of the stream; absent for JSON. */
+  readonly streamId?: string;
+  /** Returns the `error.code` with which its stream has ended; undefined for a complete stream. */
+  readonly endCode?: () => Promise<string | undefined>;
 }
 
 /** An amount that is reserved for one request. */
@@ -182,6 +196,26 @@ export interface Reservation {
    * response until the response is settled. @default none: the reservation of a lost response is not settled
    */
   readonly ticket?: string;
+}
+
+/** The reservation of a request that is on its way. */
+export interface Account extends Pick<Reservation, "ticket"> {
+  /** The amount that is set aside; undefined where the meter does not say. */
+  readonly reserved: number | undefined;
+  /**
+   * Settles or releases it. Only the first close counts; later calls return undefined. `usage` counts for a response
+   * that came to its end.
+   */
+  close(outcome: CallOutcome, usage?: Usage): Paid | undefined;
+}
+
+/** The end of a reservation. */
+export interface Paid {
+  /** The amounts, in the meter's unit; undefined if the meter reports none. */
+  readonly reserved: number | undefined;
+  readonly spent: number | undefined;
+  /** Resolves with false after a settlement that failed. The failure is logged. */
+  readonly settled: Promise<boolean>;
 }
 
 /** The result of `reserve` when a budget is used up. */
@@ -258,7 +292,7 @@ export interface ProxyPlugin<Env = unknown> extends OperatorPart<Env> {
    * Responds to an admitted request in place of the gateway. Undefined lets the proxy call the gateway. Nothing is reserved
    * for such a request. Where `isMetered` is true, a plugin that calls the gateway itself has to reserve and settle, or refuse with 500.
    */
-  send?(admitted: AdmittedRequest<Env>, isMetered: boolean): Promise<Response> | undefined;
+  send?(admitted: AdmittedRequest<Env>, isMetered: boolean): Promise<Response | StoredResponse> | undefined;
   /**
    * Reserves the most that a request can cost, right before the request is sent. One plugin can do it. It needs
    * `readStreams()` among the plugins, or in itself: `{ ...readStreams(), reserve }`.

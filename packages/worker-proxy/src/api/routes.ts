@@ -36,16 +36,19 @@ export interface RouteGroup {
   checkBody?(body: Body, rules: CheckRules, model: string): void;
   /** Checks and sets the fields of a body that have a cap. @default only `max_tokens` can have one */
   applyCaps?(body: Body, fields: Shape, caps: Caps): void;
-  /** Checks the address of a file in a body. @default an address is refused */
-  checkAddress?(address: Address, rules: CheckRules): Promise<void>;
+  /**
+   * Checks the address of a file in a body. Returns false for a file in Base64, which is no address.
+   * @default an address is refused
+   */
+  checkAddress?(address: Address, rules: CheckRules): Promise<boolean>;
   /** The marks that keep the ids of users apart. @default the routes have no ids */
   readonly ids?: IdRules;
 }
 
 /**
- * The form of a field. A text is the mark of a plain value: `""` any, `"@"` the address of a file, `"$"` the address of a
+ * The form of a field. A text is the kind of a plain value: `""` any, `"@"` the address of a file, `"$"` the address of a
  * file or an asset, `"*"` JSON of any form, `"+"` anything, because the operator allows it. A list has the form of its
- * entries. An object has its fields, and under `""` the mark of a plain value in its place.
+ * entries. An object has its fields, and under `""` the kind of a plain value in its place.
  */
 export type Shape = string | readonly [Shape] | { readonly [name: string]: Shape };
 

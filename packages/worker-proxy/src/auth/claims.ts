@@ -104,19 +104,6 @@ export function refuseUnknown(problem = "a fault of the proxy", cause?: unknown)
   return new Refusal("authentication_unavailable", { problem, cause });
 }
 
-/** @throws {TypeError} for an empty text, or none */
-export function checkText(name: string, value: unknown, example: string): string {
-  ensure(typeof value === "string" && value !== "", `${name}: give a text, ${example}`);
-  return value;
-}
-
-/** @throws {TypeError} for neither a text nor a list of them, and for an empty list, which would refuse every token */
-export function checkTexts(name: string, value: unknown, example: string): string[] {
-  const texts: unknown[] = Array.isArray(value) ? value : [value];
-  ensure(texts.length > 0, `${name}: give at least one, ${example}`);
-  return texts.map((text) => checkText(name, text, example));
-}
-
 /** A replacement for the global `fetch`: a service binding, a test. It must not follow redirects. */
 export type Fetch = (request: Request) => Promise<Response>;
 
@@ -175,13 +162,13 @@ export function openKeySet(url: string, fetch: Fetch): JWTVerifyGetKey {
   let search: { readonly startedAt: number; readonly keys: Promise<Keys> } | undefined;
 
   return async (header, token) => {
-    const askedAt = Date.now();
-    const keys = held && askedAt < held.readAt + FRESH_MS ? held : await load();
+    const requestedAt = Date.now();
+    const keys = held && requestedAt < held.readAt + FRESH_MS ? held : await load();
     try {
       return await keys.find(header, token);
     } catch (error) {
       // keys that were fetched for this token are the newest
-      if (!(error instanceof errors.JWKSNoMatchingKey) || keys.readAt >= askedAt) throw error;
+      if (!(error instanceof errors.JWKSNoMatchingKey) || keys.readAt >= requestedAt) throw error;
       return await (await searchKeys()).find(header, token);
     }
   };
@@ -200,10 +187,10 @@ export function openKeySet(url: string, fetch: Fetch): JWTVerifyGetKey {
 
   /** Waits for the fetch under way, a second at most: a Worker drops a fetch when the client of its request leaves. */
   async function load(): Promise<Keys> {
-    const askedAt = Date.now();
+    const requestedAt = Date.now();
     while (flight && Date.now() < flight.until) {
       await waitAtMost(flight.until - Date.now(), flight.keys);
-      if (held && held.readAt >= askedAt) return held;
+      if (held && held.readAt >= requestedAt) return held;
     }
     const own = { until: Date.now() + WAIT_MS, keys: read() };
     flight = own;

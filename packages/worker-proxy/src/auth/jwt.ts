@@ -1,12 +1,10 @@
 import type { JWTPayload, JWTVerifyGetKey } from "jose";
 import type { Authenticate } from "../api/options.js";
 import { noteReason } from "../checks/sign-in.js";
-import { ensure, readOption } from "../refusals/read-option.js";
+import { checkTexts, ensure, readOption } from "../refusals/read-option.js";
 import type { Refusal } from "../refusals/refusal.js";
 import {
   checkKeysURL,
-  checkText,
-  checkTexts,
   createUser,
   type Expected,
   type Fetch,
@@ -125,7 +123,7 @@ function checkOptions(options: JWTOptions<never>): Expected {
   const [usual, possible] = secret
     ? [["HS256"], secretKinds]
     : [publicKinds, [...publicKinds, ...otherPublicKinds]];
-  const chosen = checkTexts("algorithms", algorithms ?? usual, JSON.stringify(usual));
+  const chosen = readTexts("algorithms", algorithms ?? usual, JSON.stringify(usual));
   if (!chosen.every((algorithm) => possible.includes(algorithm)))
     throw new TypeError(
       `algorithms: with ${secret ? "a secret" : "jwks"}, give some of ${possible.join(", ")}`,
@@ -134,15 +132,25 @@ function checkOptions(options: JWTOptions<never>): Expected {
     throw new TypeError(
       "authorizedParties: give the origins of your pages; without an audience, they say who the token is for",
     );
+  ensure(typeof issuer === "string" && issuer !== "", 'issuer: give a text, "https://sign-in.example.com/"');
   return {
-    issuer: checkText("issuer", issuer, '"https://sign-in.example.com/"'),
-    audience: audience === false ? undefined : checkTexts("audience", audience, '"gateway-proxy"'),
+    issuer,
+    audience: audience === false ? undefined : readTexts("audience", audience, '"gateway-proxy"'),
     parties:
       parties === undefined
         ? undefined
-        : checkTexts("authorizedParties", parties, '"https://app.example.com"'),
+        : readTexts("authorizedParties", parties, '"https://app.example.com"'),
     algorithms: chosen,
   };
+}
+
+/**
+ * Returns a text or a list of texts as a list.
+ *
+ * @throws {TypeError} for anything else, and for an empty list, which would refuse every token
+ */
+function readTexts(name: string, given: unknown, example: string): string[] {
+  return [...checkTexts([given].flat(), Boolean, `${name}: give a text, ${example}`, 1)];
 }
 
 type KeyReader<Env> = (env: Env) => JWTVerifyGetKey | Promise<JWTVerifyGetKey>;
@@ -209,17 +217,17 @@ export function cloudflareAccess({
   teamDomain,
   audience,
   serviceTokens = [],
-  fetch: ask = (request) => fetch(request),
+  fetch: fetchKeys = (request) => fetch(request),
 }: CloudflareAccessOptions): Authenticate {
   const issuer = createIssuer(teamDomain);
   const expected = {
     issuer,
-    audience: checkTexts("audience", audience, "the application's audience tag"),
+    audience: readTexts("audience", audience, "the application's audience tag"),
     parties: undefined,
     algorithms: ["RS256"],
   };
-  for (const id of serviceTokens) checkText("serviceTokens", id, '"….access"');
-  const keys = openKeySet(`${issuer}/cdn-cgi/access/certs`, ask);
+  checkTexts(serviceTokens, Boolean, 'serviceTokens: give client ids, ["….access"]');
+  const keys = openKeySet(`${issuer}/cdn-cgi/access/certs`, fetchKeys);
 
   return async (request) => {
     const token = request.headers.get("cf-access-jwt-assertion");

@@ -18,23 +18,26 @@ export function isDataURI(text: string): boolean {
   return DATA.test(text);
 }
 
-/** @throws {Refusal} 400 `media_not_allowed` for an address that the gateway should not fetch for a user */
+/**
+ * @returns true for an address, false for a file in the body
+ * @throws {Refusal} 400 `media_not_allowed` for an address that the gateway should not fetch for a user
+ */
 export async function checkAddress(
   { owner, name, path }: Address,
   { mediaURLs, limits }: Pick<CheckRules, "mediaURLs" | "limits">,
   isFile = isDataURI,
-): Promise<void> {
+): Promise<boolean> {
   const text = owner[name] as string;
   if (isLikeAsset(text)) throw refuseMedia(path, "takes no asset of this gateway");
-  if (mediaURLs === "any") return;
   if (isFile(text)) {
-    if (text.length * 0.75 <= limits.maxDataURIBytes) return;
+    if (mediaURLs === "any" || text.length * 0.75 <= limits.maxDataURIBytes) return false;
     throw refuseMedia(path, "is too large");
   }
+  if (mediaURLs === "any") return true;
   const url = PLAIN.test(text) ? URL.parse(text) : null;
   const isAllowed = mediaURLs === "public" ? isPublicURL : mediaURLs;
   // a promise is truthy, whatever it resolves to
-  if (url && (await decide("mediaURLs", "media_unavailable", () => isAllowed(url) === true))) return;
+  if (url && (await decide("mediaURLs", "media_unavailable", () => isAllowed(url) === true))) return true;
   throw refuseMedia(path, "must be a public https address, or an image in Base64");
 }
 

@@ -1,4 +1,4 @@
-import type { Caps, Limits, Timeout } from "../api/options.js";
+import type { Caps, Gateway, Limits, Timeout } from "../api/options.js";
 import type { AdmittedRequest, ProxyPlugin } from "../api/plugin.js";
 import type { Body, CheckRules } from "../api/routes.js";
 import { signUser } from "../base/sign.js";
@@ -12,9 +12,14 @@ import type { Match } from "./path.js";
 interface BodySettings extends Pick<CheckRules, "mediaURLs"> {
   readonly limits: Required<Limits>;
   readonly timeout: Required<Timeout>;
-  /** True where each stream is asked for its usage; undefined for models with the field. */
-  readonly asksUsage: boolean | undefined;
-  readonly run: { readonly adapt: NonNullable<ProxyPlugin["adapt"]> } | undefined;
+  readonly gateway?: Gateway;
+  readonly run: BodyPlugins | undefined;
+}
+
+/** The plugins that act on a body. */
+interface BodyPlugins {
+  readonly adapt: NonNullable<ProxyPlugin["adapt"]>;
+  readonly meter: object | undefined;
 }
 
 /** The values for the request's environment and user. */
@@ -38,7 +43,7 @@ export async function admit<Env>(
   { models, tenancy, secrets }: UserRules,
 ): Promise<AdmittedRequest<Env>> {
   const { group, plugin, ids } = route;
-  const { limits, timeout, mediaURLs, asksUsage, run } = settings;
+  const { limits, timeout, mediaURLs, gateway, run } = settings;
   const body = await readBody(incoming.request, { maxBytes: limits.maxBodyBytes, ms: timeout.bodyMs });
   if (!group || (plugin && !ids))
     return { ...incoming, ...(sentId !== undefined && { id: sentId, sentId }), ...(body && { body }) };
@@ -68,15 +73,16 @@ export async function admit<Env>(
     capTokens(body, caps["max_tokens"], own.maxTokens);
     group.applyCaps?.(body, own.fields, caps);
   }
+  const texts: string[] = [];
   for (const address of addresses) {
     if (!group.checkAddress) throw new Refusal("media_not_allowed", { param: address.path, what: NO_MEDIA });
-    await group.checkAddress(address, rules);
+    const isAddress = await group.checkAddress(address, rules);
+    if (isAddress) texts.push(address.owner[address.name] as string);
   }
   if (own.hasUserId && secrets.length > 0) body["user_id"] = await signUser(secrets, incoming.user.id);
   // a response without usage can't be settled
-  if (body["stream"] === true && (asksUsage ?? own.hasUserId))
+  if (run?.meter && body["stream"] === true && (gateway?.includeUsage ?? own.hasUserId))
     body["stream_options"] = { include_usage: true };
-  const texts = addresses.map(({ owner, name }) => owner[name] as string);
   return { ...incoming, model, body, dropped, addresses: texts };
 }
 

@@ -1,10 +1,11 @@
 import { openPieces, READ_BYTES } from "../base/bytes.js";
 import { waitAtMost } from "../base/time.js";
 import { Refusal, refuseSetup } from "../refusals/refusal.js";
-import { findExcess } from "./json-size.js";
+import { hasTooManyValues, isTooDeep } from "./json-size.js";
 
 /** Bounds above all requests of the spec, even with a JSON Schema of a tool. */
-const MAX = { values: 200_000, levels: 64 };
+const MAX_VALUES = 200_000;
+const MAX_LEVELS = 64;
 
 /**
  * Reads the body of a POST as a JSON object. Another method has no body. Serialize the object again
@@ -61,11 +62,15 @@ async function readAll({ next }: ReturnType<typeof openPieces>, maxBytes: number
 
 /** @throws what `JSON.parse` throws, and {@link Refusal} 400 for anything but an object of a fair size */
 function parseObject(text: string): Record<string, unknown> {
-  const exceeded = findExcess(text, MAX);
-  if (exceeded) throw new Refusal("too_much", { what: `has more than ${MAX[exceeded]} ${exceeded}` });
+  if (hasTooManyValues(text, MAX_VALUES)) throw refuseSize(`${MAX_VALUES} values`);
   const json: unknown = JSON.parse(text);
   if (typeof json !== "object" || json === null || Array.isArray(json)) throw new Refusal("no_object");
+  if (isTooDeep(json, MAX_LEVELS)) throw refuseSize(`${MAX_LEVELS} levels`);
   return json as Record<string, unknown>;
+}
+
+function refuseSize(bound: string): Refusal {
+  return new Refusal("too_much", { what: `has more than ${bound}` });
 }
 
 /**

@@ -3,11 +3,8 @@ import type { Shape } from "../api/routes.js";
 import { Refusal } from "../refusals/refusal.js";
 import { findField, isList } from "./fields.js";
 
-/**
- * Values for requests without a field, where the gateway's own default could cost more than the cap. A lower cap takes
- * their place.
- */
-const unsaid: Readonly<Record<string, number>> = {
+/** Values for requests without a field whose default at the gateway could cost more than the cap. A lower cap replaces them. */
+const DEFAULTS: Readonly<Record<string, number>> = {
   "sequential_image_generation_options.max_images": Infinity,
   // the spec's default, if it has one
   duration: 5,
@@ -50,8 +47,8 @@ function checkCap(cap: Caps[string], value: unknown, path: string, isListed: boo
     if (!cap.includes(requested as string)) throw refuseCap(path, `one of ${cap.join(", ")}`);
     return requested;
   }
-  const silent = unsaid[path];
-  const requested = value ?? (silent && Math.min(silent, cap));
+  const usual = DEFAULTS[path];
+  const requested = value ?? (usual && Math.min(usual, cap));
   if (requested === undefined) return undefined;
   // elsewhere a gateway could take a list of one number for the number
   const isList =
@@ -64,7 +61,7 @@ function checkCap(cap: Caps[string], value: unknown, path: string, isListed: boo
 }
 
 function refuseCap(param: string, what: string): Refusal {
-  // a group of assets is a place and not an amount: who may use it is a matter of permission
+  // a group of assets is not an amount: its use needs a permission
   const said = param === "GroupId" && { said: { status: 403 } };
   return new Refusal("limit_exceeded", { param, what, ...said });
 }

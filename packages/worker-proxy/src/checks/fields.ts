@@ -91,28 +91,28 @@ export function checkFields(body: Body, fields: Shape): readonly Address[] {
   function visit(owner: Owner, name: string | number, shape: Shape, path: string): void {
     const value = owner[name];
     const entry = isList(shape) ? shape[0] : shape;
-    const mark = typeof entry === "string" ? entry : (entry as { readonly "": string })[""];
+    const kind = typeof entry === "string" ? entry : (entry as { readonly "": string })[""];
     if (name === "__proto__") throw refuseField(path, "has a name that is not a field's");
     if (Array.isArray(value) && !isFree(entry)) {
       if (!isList(shape)) throw refuseField(path, "must not be a list here");
       for (const at of value.keys()) visit(value as never, at, entry, path);
     } else if (typeof value === "object" && value !== null) visitFields(value as Owner, entry, path);
-    else checkPlain({ owner, name, path, takesAssets: mark !== "@" }, value, mark);
+    else checkPlain({ owner, name, path, takesAssets: kind !== "@" }, value, kind);
   }
 
-  function checkPlain(address: Address, value: unknown, mark: string | undefined): void {
+  function checkPlain(address: Address, value: unknown, kind: string | undefined): void {
     const { path } = address;
-    if (mark === undefined && value !== null) throw refuseField(path, "must be an object");
+    if (kind === undefined && value !== null) throw refuseField(path, "must be an object");
     // 1e400 is read as Infinity, and would be written as null
     if (value === Infinity || value === -Infinity) throw refuseField(path, "is out of range");
     if (typeof value !== "string") return;
-    if (mark === "@" || mark === "$" || (mark === "+" && isLikeAddress(value))) addresses.push(address);
+    if (kind === "@" || kind === "$" || (kind === "+" && isLikeAddress(value))) addresses.push(address);
     if (addresses.length > MAX_ADDRESSES)
       throw new Refusal("too_much", { what: `has more than ${MAX_ADDRESSES} addresses` });
   }
 }
 
-/** A text that begins like an address, once the control characters that some readers ignore are taken out. */
+/** The beginning of an address. Some parsers ignore control characters, so they are removed before. */
 const ADDRESS = /^\s*(?:[a-z][a-z\d+.-]*:[/\\]|[/\\]{2}|(?:https?|ftp|file|blob|data|asset):\S)/iu;
 
 /** Returns true for a text that could be read as an address. Prose is not: `Asset: gold`. */

@@ -1,37 +1,24 @@
 import type { User } from "../api/plugin.js";
 import type { IdKind, IdRules, Tenancy } from "../api/routes.js";
-import { isSameMark, MARK_LENGTH, signMark } from "../base/sign.js";
+import { createSigner, MARK_LENGTH } from "../base/sign.js";
 import { refuseAs } from "../refusals/refusal.js";
 import { mediaRefusals } from "../refusals/texts.js";
 import { checkFields } from "./fields.js";
 
-/**
- * Creates the marks of a user's ids. An id with the mark of another user does not verify.
- *
- * @param secrets the first secret signs, and all of them verify
- * @example
- * ```ts
- * const tenancy = createTenancy([env.PROXY_SECRET], { id: "ada" });
- * const sentId = await tenancy.sign("task", "task-1");
- * const id = await tenancy.verify("task", sentId); // "task-1"
- * ```
- */
-export function createTenancy(secrets: readonly string[], { id: userId }: User): Tenancy {
-  const [first = ""] = secrets;
+/** Creates the marks of a user's ids. An id with the mark of another user does not verify. */
+function createTenancy(secrets: readonly string[], { id: userId }: User): Tenancy {
+  const { sign, verify } = createSigner(secrets);
+  // the user's id may hold anything, and comes last: nothing else can be read into it
+  const describe = (kind: IdKind, id: string) => `${kind}:${id}:${userId}`;
   return {
-    sign: async (kind, id) => `${id}_${await createMark(first, kind, id)}`,
+    sign: async (kind, id) => `${id}_${await sign(describe(kind, id))}`,
     async verify(kind, signed) {
-      const id = signed.slice(0, -MARK_LENGTH - 1);
-      for (const secret of secrets)
-        if (isSameMark(signed, `${id}_${await createMark(secret, kind, id)}`)) return id;
-      return undefined;
+      const end = -MARK_LENGTH - 1;
+      const id = signed.slice(0, end);
+      const isOwn = signed.at(end) === "_" && (await verify(describe(kind, id), signed.slice(end + 1)));
+      return isOwn ? id : undefined;
     },
   };
-
-  // the user's id may hold anything, and comes last: nothing else can be read into it
-  function createMark(secret: string, kind: string, id: string): Promise<string> {
-    return signMark(secret, `${kind}:${id}:${userId}`);
-  }
 }
 
 const ID = /^[A-Za-z0-9_-]{1,128}$/;

@@ -1,28 +1,17 @@
-/** Bounds of JSON. */
-export interface JSONSize {
-  readonly values: number;
-  readonly levels: number;
-}
-
 /**
- * Counts values and depth outside of strings before anything is built of them, because a small value takes twenty times
- * the memory of its characters. Returns the bound that is exceeded. The parser finds invalid JSON.
+ * Returns true for JSON with more than `max` values. They are counted before anything is built of them, because a small
+ * value takes twenty times the memory of its characters. The parser finds invalid JSON.
  */
-export function findExcess(json: string, max: JSONSize): keyof JSONSize | undefined {
+export function hasTooManyValues(json: string, max: number): boolean {
+  // each value has a character
+  if (json.length <= max) return false;
   let values = 1;
-  let depth = 0;
-  for (let at = 0; at < json.length; at += 1) {
+  for (let at = 0; at < json.length && values <= max; at += 1) {
     const character = json[at];
     if (character === '"') at = findStringEnd(json, at);
-    else if (character === "}" || character === "]") depth -= 1;
-    else if (character === "," || character === "{" || character === "[") {
-      values += 1;
-      if (character !== ",") depth += 1;
-      if (values > max.values) return "values";
-      if (depth > max.levels) return "levels";
-    }
+    else if (character === "," || character === "{" || character === "[") values += 1;
   }
-  return undefined;
+  return values > max;
 }
 
 /** Returns the position of the quote that ends a string; the last position if the string does not end. */
@@ -33,4 +22,10 @@ function findStringEnd(json: string, start: number): number {
     if ((end - before) % 2 === 1) return end;
   }
   return json.length - 1;
+}
+
+/** Returns true for lists and objects that are nested in more than `levels` levels. */
+export function isTooDeep(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((entry) => isTooDeep(entry, levels - 1));
 }

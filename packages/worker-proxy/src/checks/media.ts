@@ -6,15 +6,8 @@ import { verifyId } from "./ids.js";
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a BMP has zeros there
 const IMAGE = /^(?:\xff\xd8\xff|\x89PNG\r\n\x1a\n|GIF8[79]a|RIFF.{4}WEBP|BM.{4}\0{4}|.{4}ftyp)/s;
 
-/**
- * Returns true for a field that contains a file in Base64 or in a data URI. Returns false for an address.
- *
- * @example
- * ```ts
- * isFile("data:image/png;base64,iVBORw0KGgo="); // true
- * ```
- */
-export function isFile(text: string): boolean {
+/** Returns true for a file in Base64 or in a data URI. Returns false for an address. */
+function isFile(text: string): boolean {
   return isDataURI(text) || isBase64Image(text);
 }
 
@@ -30,7 +23,7 @@ function isBase64Image(text: string): boolean {
 }
 
 /** Checks an address of the routes that take files. The address of an asset gets the gateway's id. */
-export async function checkMediaAddress(address: Address, rules: CheckRules): Promise<void> {
+export async function checkMediaAddress(address: Address, rules: CheckRules): Promise<boolean> {
   const { owner, name, path, takesAssets } = address;
   const text = owner[name] as string;
   if (!takesAssets || !isLikeAsset(text)) return await checkAddress(address, rules, isFile);
@@ -38,4 +31,5 @@ export async function checkMediaAddress(address: Address, rules: CheckRules): Pr
   // the shape comes first: only a well-formed address has an owner
   if (!sent) throw refuseMedia(path, "must be asset://<id> for an asset");
   if (rules.tenancy) owner[name] = `asset://${await verifyId(rules.tenancy, "asset", sent)}`;
+  return true;
 }

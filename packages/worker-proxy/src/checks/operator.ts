@@ -17,7 +17,7 @@ export async function findOperator<Env>(
   }: Pick<LoggedError<Env>, "log"> & { readonly authenticate: Authenticate<Env> | "public" },
   { request, env, context }: Incoming<Env>,
   { name, path, plugin }: Route,
-  { known, secrets }: Report,
+  { known }: Report,
 ): Promise<User | undefined> {
   known.route = name;
   // browsers send the origin of the page with each POST: no page acts for an operator, even with a cookie
@@ -34,7 +34,7 @@ export async function findOperator<Env>(
     const reason = isSignIn ? error.details.reason : undefined;
     if (reason) known.reason = reason;
     const subject = isSignIn ? "admin: a sign-in was refused" : "admin: every request is refused";
-    if (reason || !isSignIn) await logCause(subject, reason ?? error, { request, env, log, secrets });
+    if (reason || !isSignIn) await logCause(subject, reason ?? error, { request, env, log });
     return undefined;
   }
 }

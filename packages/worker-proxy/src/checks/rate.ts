@@ -1,7 +1,7 @@
 import type { RateLimit, RateLimited, TooMany } from "../api/options.js";
 import type { AdmittedRequest } from "../api/plugin.js";
 import { readBinding } from "../refusals/read-option.js";
-import { decide, refuseTooMany } from "../refusals/refusal.js";
+import { decide, describeWait, Refusal } from "../refusals/refusal.js";
 import { isPoll, type Route } from "./path.js";
 
 /** The part that is used of the rate-limit binding of Cloudflare Workers. */
@@ -54,6 +54,7 @@ export async function checkRate<Env>(
 ): Promise<void> {
   const limited = { user, route: route.name, method: route.method, isPoll: isPoll(route), request };
   const verdict = await decide("rateLimit", "rate_limit_unavailable", () => rateLimit(limited, env));
-  if (verdict)
-    throw refuseTooMany("rate_limited", verdict.retryAfterMs, { limit: verdict.limit ?? "requests" });
+  if (!verdict) return;
+  const { limit = "requests", retryAfterMs } = verdict;
+  throw new Refusal("rate_limited", { limit, ...describeWait(retryAfterMs) });
 }

@@ -1,4 +1,4 @@
-import { refuseTooMany } from "../refusals/refusal.js";
+import { describeWait, Refusal } from "../refusals/refusal.js";
 import type { Report } from "../refusals/report.js";
 
 /**
@@ -13,7 +13,8 @@ export function createStreamCount(max: number, maxMs: number) {
     const now = Date.now();
     const streams = open.get(userId) ?? new Set();
     for (const stream of streams) if (stream.until <= now) streams.delete(stream);
-    if (streams.size >= max) throw refuseTooMany("too_many_streams", 1000, { limit: "maxStreamsPerUser" });
+    if (streams.size >= max)
+      throw new Refusal("too_many_streams", { limit: "maxStreamsPerUser", ...describeWait(1000) });
     const stream = { until: now + maxMs };
     open.set(userId, streams.add(stream));
     report.onEnd.push(() => {

@@ -1,5 +1,5 @@
 import type { Timeout } from "../api/options.js";
-import type { AdmittedRequest, CallOutcome, Reservation, Usage } from "../api/plugin.js";
+import type { Account, AdmittedRequest, CallOutcome, Usage } from "../api/plugin.js";
 import type { MarkedId, Tenancy } from "../api/routes.js";
 import type { Route } from "../checks/path.js";
 import type { Refusal } from "../refusals/refusal.js";
@@ -65,24 +65,4 @@ export interface StreamEnd {
   readonly isConfirmed: boolean;
   /** Number of bytes that were passed on. */
   readonly bytes: number;
-}
-
-/** The reservation of one request. */
-export interface Account extends Pick<Reservation, "ticket"> {
-  /** The amount that is set aside; undefined where the meter does not say. */
-  readonly reserved: number | undefined;
-  /**
-   * Settles or releases it. Only the first close counts; later calls return undefined. `usage` counts for a response
-   * that came to its end.
-   */
-  close(outcome: CallOutcome, usage?: Usage): Paid | undefined;
-}
-
-/** The end of a reservation. */
-export interface Paid {
-  /** The amounts, in the meter's unit; undefined if the meter reports none. */
-  readonly reserved: number | undefined;
-  readonly spent: number | undefined;
-  /** Resolves with false after a settlement that failed. The failure is logged. */
-  readonly settled: Promise<boolean>;
 }

@@ -4,7 +4,7 @@ import { createFailure } from "./call.js";
 import type { Exchange } from "./exchange.js";
 import { containsKey } from "./key.js";
 
-/** The most of a stream that is read before the platform takes over, in characters. */
+/** Maximum length of the head of a stream, which is read before the platform takes over, in characters. */
 const HEAD_CHARACTERS = 8 * 1024;
 /** A whole event, which comments are not. */
 const EVENT = /^(?:data|event|error)\b[\s\S]*?(?:\n\r?\n|\r\r)/m;
@@ -15,7 +15,7 @@ const DONE = /^data: ?\[DONE\][^\r\n]*(?:\r?\n\r?\n|\r\r)/m;
 
 /** Time to wait for the end of the gateway's connection after the end of the response, in milliseconds. */
 const GRACE_MS = 2000;
-/** Characters that lie in two pieces matter neither to a key nor to the end. */
+/** A character that two pieces share is decoded wrong: keys and `[DONE]` have only characters of one byte. */
 const utf8 = new TextDecoder();
 
 interface StreamOptions {
@@ -28,7 +28,7 @@ interface StreamOptions {
 /**
  * Passes an event stream on by the platform's own pump, which costs a fraction of reading it. Only the head is read and
  * checked, up to its first event. Of the rest only a connection that breaks is noticed: then one more event, `error`, is
- * sent. Silence, and an end without `[DONE]`, are the client's to notice; `limits.totalMs` bounds both.
+ * sent. Silence, and an end without `[DONE]`, are the client's to notice; `timeout.totalMs` bounds both.
  */
 export function passStream(
   { call, keys, report }: Pick<Exchange<never>, "call" | "keys" | "report">,
@@ -65,8 +65,8 @@ export function passStream(
     try {
       for (;;) {
         const { done, value } = await call.wait(() => reader.read(), "upstream_cut");
-        report.firstByte();
-        // a copy: a piece of one letter may lie in a buffer of 4 KB
+        report.onFirstByte?.();
+        // a copy: a piece of one byte may have a buffer of 4 KB
         if (value) held.push(value.slice());
         if (value) head += utf8.decode(value);
         // a client may take the lines of an event for one text
@@ -80,7 +80,7 @@ export function passStream(
         if (isRead) return isOver;
       }
     } finally {
-      // a read that is under way when the call is stopped has failed with it
+      // a stopped call has ended its pending read
       reader.releaseLock();
       writer.releaseLock();
     }

@@ -1,6 +1,6 @@
 import { type OwnBytes, openPieces } from "../base/bytes.js";
 import { tryParse } from "../base/parse.js";
-import { findExcess } from "../checks/json-size.js";
+import { hasTooManyValues, isTooDeep } from "../checks/json-size.js";
 import { Refusal } from "../refusals/refusal.js";
 import type { Exchange, GatewayResponse } from "./exchange.js";
 import { containsKey } from "./key.js";
@@ -33,9 +33,10 @@ export async function readJSON<Env>(exchange: Exchange<Env>, response: Response)
  */
 export function parseJSON(text: string): unknown {
   // 16 MB of small values would take the memory of all streams of an isolate
-  if (findExcess(text, MAX_JSON))
+  const isTooMuch = hasTooManyValues(text, MAX_VALUES);
+  const json = isTooMuch ? undefined : tryParse(text);
+  if (isTooMuch || isTooDeep(json, MAX_LEVELS))
     throw new Refusal("upstream_type", { what: ": its JSON has too many values" });
-  const json = tryParse(text);
   if (json !== undefined) return json;
   // a page is a refusal; JSON that was cut may be a response
   const outcome = /^\s*[^\s{["]/.test(text) ? "refused" : "unknown";
@@ -43,7 +44,8 @@ export function parseJSON(text: string): unknown {
 }
 
 /** More than any response of the spec has. */
-export const MAX_JSON = { values: 1_000_000, levels: 100 };
+export const MAX_VALUES = 1_000_000;
+const MAX_LEVELS = 100;
 
 /**
  * Reads the whole text of a response.

@@ -27,12 +27,12 @@ const REFUSES_KEY = [401, 402, 403];
  * @throws {Refusal} 502 without a response, 504 if it takes too long, 499 if the client has left
  */
 export async function sendRequest(
-  { baseURL, apiKeys, taken, send, headersMs }: GatewayConnection,
+  { baseURL, apiKeys, accepted, send, headersMs }: GatewayConnection,
   { method, path, body, headers }: Outgoing,
   { call, report }: { readonly call: Call; readonly report?: RequestNotes | undefined },
 ): Promise<Response> {
   // the key that the gateway accepted last is tried first
-  const keys = taken.key === apiKeys[1] ? [...apiKeys].reverse() : apiKeys;
+  const keys = accepted.key === apiKeys[1] ? [...apiKeys].reverse() : apiKeys;
   let response = await sendWithKey(keys[0]);
   const { status } = response;
   if (REFUSES_KEY.includes(status) && keys[1] !== undefined) {
@@ -40,7 +40,7 @@ export async function sendRequest(
     if (report) report.known.attempts = 2;
     response = await sendWithKey(keys[1]);
     if (!REFUSES_KEY.includes(response.status)) {
-      taken.key = keys[1];
+      accepted.key = keys[1];
       logError(`the gateway refused one key with ${status}; the other is used from now on`);
     }
   }

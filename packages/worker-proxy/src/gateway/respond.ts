@@ -43,7 +43,7 @@ export async function passJSON<Env>(
   const bytes = await readJSON(exchange, response);
   call.close(true);
   report.known.bytes = bytes.byteLength;
-  report.firstByte();
+  report.onFirstByte?.();
   report.end(status);
   return new Response(bytes, { status, headers });
 }

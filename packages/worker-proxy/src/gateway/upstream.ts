@@ -12,7 +12,7 @@ export function createUpstream<Env>(options: ProxyOptions<Env>, headersMs: numbe
   const readBaseURL = createReader<Env, string>("baseURL", options.baseURL, checkBaseURL);
   const readKeys = createReader<Env, readonly string[]>("apiKey", options.apiKey, checkKeys);
   // the key that the gateway accepted last, for all requests
-  const taken = {};
+  const accepted = {};
   return { readKeys, connect };
 
   /**
@@ -28,7 +28,7 @@ export function createUpstream<Env>(options: ProxyOptions<Env>, headersMs: numbe
     // the platform's own `fetch` needs no object for a request
     const send: GatewayConnection["send"] = async (url, init) =>
       options.fetch ? options.fetch(new Request(url, init), env) : fetch(url, init);
-    return { baseURL, apiKeys, taken, send, headersMs };
+    return { baseURL, apiKeys, accepted, send, headersMs };
   }
 }
 

@@ -2,9 +2,9 @@ import { createEventParser, createStrayLines, isErrorEvent, type ServerSentEvent
 import type { Usage } from "../api/plugin.js";
 import { collectBytes } from "../base/bytes.js";
 import { tryParse } from "../base/parse.js";
-import { findExcess } from "../checks/json-size.js";
+import { hasTooManyValues } from "../checks/json-size.js";
 import { unescapeJSON } from "../gateway/key.js";
-import { MAX_JSON } from "../gateway/read-json.js";
+import { MAX_VALUES } from "../gateway/read-json.js";
 import { Refusal } from "../refusals/refusal.js";
 import { openKeyWatch } from "./key-watch.js";
 
@@ -21,7 +21,7 @@ export interface EventBytesOptions {
   readonly onEvent?: (event: Pick<ServerSentEvent, "event" | "data">) => void;
 }
 
-const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+const utf8 = /* @__PURE__ */ new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** Reads a chat's event stream once, and hands out the bytes that may be passed on. */
 export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions) {
@@ -85,7 +85,7 @@ export function openEventBytes({ keys, choices = 1, onEvent }: EventBytesOptions
   function readEvent({ event, data }: Pick<ServerSentEvent, "event" | "data">): void {
     stray.close();
     const { isOver } = chat.state;
-    if (findExcess(data, MAX_JSON))
+    if (hasTooManyValues(data, MAX_VALUES))
       throw new Refusal("upstream_type", { what: ": its JSON has too many values" });
     const json = tryParse(data);
     // a client may take each line for JSON, or all lines together

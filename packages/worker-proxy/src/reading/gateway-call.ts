@@ -13,9 +13,6 @@ import type { EventBytesOptions } from "./chat-events.js";
 import { readOutcome, readUsage } from "./json-outcome.js";
 import { readEventStream } from "./relay.js";
 
-/** One request of a plugin to the gateway, and its response. */
-export type GatewayCall = ReturnType<typeof openGatewayCall>;
-
 /** The JSON of a response. */
 interface GatewayJSON {
   /** The parsed JSON; undefined where the response contains a key of the gateway: pass nothing of it on. */

@@ -1,33 +1,24 @@
 import type { PluginServer } from "../api/host.js";
-import type { Meter, Payable } from "../api/plugin.js";
-import type { Account, Paid } from "../gateway/exchange.js";
+import type { Account, Exhausted, Paid, Payable, Reservation } from "../api/plugin.js";
 import { decide, describeWait, refuseAs } from "../refusals/refusal.js";
 import { budgetRefusals } from "../refusals/texts.js";
 
+interface AccountOptions<Env> extends Pick<PluginServer<Env>, "log"> {
+  /** Receives the amounts once the account is closed. */
+  readonly onPaid?: (paid: Pick<Paid, "reserved" | "spent">) => void;
+}
+
 /**
- * Reserves the most that a request can cost. Call it right before the request is sent, and close the account after it.
+ * Reserves the most that a request can cost.
  *
- * @param options `log` of the proxy gets the error of a reservation that cannot be settled
  * @throws {Refusal} 429 when nothing is left, 503 when the meter fails
- * @example
- * ```ts
- * async function pay({ log }: PluginServer<Env>, meter: Meter<Env>, admitted: AdmittedRequest<Env>): Promise<void> {
- *   const account = await openAccount(meter, admitted, { log });
- *   await account.close("responded", { total_tokens: 12 })?.settled;
- * }
- * ```
  */
 export async function openAccount<Env>(
-  meter: Meter<Env>,
+  reserve: () => Promise<Reservation | Exhausted>,
   payable: Payable<Env>,
-  {
-    log,
-    onPaid,
-  }: Pick<PluginServer<Env>, "log"> & {
-    readonly onPaid?: (paid: Pick<Paid, "reserved" | "spent">) => void;
-  },
+  { log, onPaid }: AccountOptions<Env>,
 ): Promise<Account> {
-  const reserved = await decide("plugins: reserve", "budget_unavailable", () => meter.reserve(payable));
+  const reserved = await decide("plugins: reserve", "budget_unavailable", reserve);
   if ("retryAfterMs" in reserved) {
     const { retryAfterMs, budget, isShared } = reserved;
     const name = isShared ? "shared_budget_exhausted" : "budget_exhausted";

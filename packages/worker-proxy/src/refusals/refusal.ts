@@ -1,4 +1,4 @@
-import { type Reason, type RefusalDetails, type Row, refusals } from "./texts.js";
+import { createRefusals, type Reason, type RefusalDetails, type Row } from "./texts.js";
 
 /**
  * Ends a request without a success. The reason is a row of the proxy's table, which has the status and the message.
@@ -25,15 +25,14 @@ export class Refusal extends Error {
   readonly type: string;
 
   constructor(reason: Reason, details: RefusalDetails = {}) {
-    const [usual, message, code = reason]: Row = refusals[reason];
+    const [usual, message, code = reason]: Row = createRefusals()[reason];
     const { said, cause } = details;
     super(said?.message ?? fillText(message, details), { cause });
     this.reason = reason;
     this.details = details;
     this.status = said?.status ?? usual;
     this.code = said?.code ?? code;
-    this.type =
-      said?.type ?? TYPES[this.status] ?? (this.status < 500 ? "invalid_request_error" : "proxy_error");
+    this.type = said?.type ?? findType(this.status);
   }
 
   /** Turns an unexpected error into a refusal, 500 `misconfigured`. Returns a refusal unchanged. */
@@ -66,15 +65,6 @@ export function describeWait(retryAfterMs: number): Pick<RefusalDetails, "what" 
   return { what, headers: { "retry-after": String(what) } };
 }
 
-/** Refusal of a request that may be repeated later: too many requests or streams. */
-export function refuseTooMany(
-  reason: "rate_limited" | "too_many_streams",
-  retryAfterMs: number,
-  details: Pick<RefusalDetails, "limit"> = {},
-): Refusal {
-  return new Refusal(reason, { ...details, ...describeWait(retryAfterMs) });
-}
-
 /**
  * Runs a function that decides about a request. If it fails, the request is refused, and only the log has the cause.
  *
@@ -88,12 +78,13 @@ export async function decide<T>(option: string, reason: Reason, decide: () => T 
   }
 }
 
-/** The `error.type` of single statuses. */
-const TYPES: Readonly<Record<number, string>> = {
-  401: "authentication_error",
-  403: "permission_error",
-  429: "rate_limit_error",
-};
+/** Returns the `error.type` of a status. */
+function findType(status: number): string {
+  if (status === 401) return "authentication_error";
+  if (status === 403) return "permission_error";
+  if (status === 429) return "rate_limit_error";
+  return status < 500 ? "invalid_request_error" : "proxy_error";
+}
 
 function fillText(
   message: string,

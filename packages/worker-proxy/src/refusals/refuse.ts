@@ -8,7 +8,7 @@ export async function refuse<Env>(
   report: Report,
   failed: LoggedError<Env>,
 ): Promise<Response> {
-  const { known, secrets } = report;
+  const { known, secrets = [] } = report;
   const { status, code, message } = refusal;
   const { advice, headers, budget, limit, reason, outcome } = refusal.details;
   // `retry-after` on a request that may be done would tell clients to pay for it twice

@@ -7,37 +7,37 @@ export type Incoming<Env> = Pick<AdmittedRequest<Env>, "request" | "env" | "cont
 /** The fields of the event that are known so far. */
 type KnownFields = { -readonly [Field in keyof RequestEvent]?: RequestEvent[Field] } & { requestId: string };
 
-/** The record of one request. Plugins with `onEvent` get an event made from it. */
-export type Report = ReturnType<typeof openReport>;
+/** The record of one request. Each check adds its details. Plugins with `onEvent` get an event made from it. */
+export interface Report {
+  readonly known: KnownFields;
+  /** Time at which the request arrived, in Unix milliseconds. */
+  readonly startedAt: number;
+  /** Headers of every response: no cache stores it, and no browser guesses another type. */
+  readonly headers: Record<string, string>;
+  /** Called once, at the end of the request. */
+  readonly onEnd: ((status: number, code?: string) => void)[];
+  /** Ends the record. Later calls change nothing. */
+  end(status: number, code?: string): void;
+  /** Called at each piece of the response, of which the first is noted. @default no event has the time */
+  onFirstByte?: () => void;
+  /** Values beside the keys that the log must not show. */
+  secrets?: readonly string[];
+  /** The text of a chat's stream up to its first event. */
+  head?: string;
+}
 
-/** Opens the record of a request. Each check adds its details. */
-export function openReport({ headers }: Request) {
+/** Opens the record of a request. */
+export function openReport({ headers }: Request): Report {
   const traceparent = headers.get("traceparent");
-  const startedAt = Date.now();
   const known: KnownFields = { requestId: crypto.randomUUID() };
   if (isTraceparent(traceparent)) known.traceparent = traceparent;
-  const onEnd: ((status: number, code?: string) => void)[] = [];
+  const onEnd: Report["onEnd"] = [];
   return {
     known,
-    startedAt,
-    /** Headers of every response: no cache stores it, and no browser guesses another type. */
-    headers: {
-      vary: "Origin",
-      "cache-control": "no-store",
-      "x-content-type-options": "nosniff",
-    } as Record<string, string>,
-    /** Values beside the keys that the log must not show. */
-    secrets: [] as string[],
-    /** The text of a chat's stream up to its first event. */
-    head: "",
-    /** Called once, at the end of the request. */
+    startedAt: Date.now(),
+    headers: { vary: "Origin", "cache-control": "no-store", "x-content-type-options": "nosniff" },
     onEnd,
-    /** Notes the time to the first byte of the response. Later calls change nothing. */
-    firstByte(): void {
-      known.firstByteMs ??= Date.now() - startedAt;
-    },
-    /** Ends the record. Later calls change nothing. */
-    end(status: number, code?: string): void {
+    end(status, code) {
       for (const listener of onEnd.splice(0)) listener(status, code);
     },
   };

@@ -6,65 +6,73 @@ export type Row = readonly [status: number, message: string, code?: string];
 const invalid = "invalid_request";
 const maybeDone = "the request may still be carried out";
 
-/** The refusals of every proxy. In a message, `{param}` and `{what}` stand for the details of the same name. */
-export const refusals = {
-  // path and origin
-  not_found: [404, "there is nothing at this path{what}"],
-  query_not_allowed: [400, "remove the query: this path takes none"],
-  method_not_allowed: [405, "use {what}"],
-  origin_not_allowed: [403, "this page may not call the proxy; its operator lists `origins`"],
+/**
+ * Creates the table of the refusals of every proxy: for a refusal, and not at the start of a Worker. In a message, `{param}`
+ * and `{what}` stand for the details of the same name.
+ */
+export const createRefusals = () =>
+  ({
+    // path and origin
+    not_found: [404, "there is nothing at this path{what}"],
+    query_not_allowed: [400, "remove the query: this path takes none"],
+    method_not_allowed: [405, "use {what}"],
+    origin_not_allowed: [403, "this page may not call the proxy; its operator lists `origins`"],
 
-  // user and rate
-  unauthenticated: [401, "sign in: the proxy does not know who sends this request"],
-  invalid_key: [401, "the key or session in `authorization` is not valid; sign in again", "invalid_api_key"],
-  user_mismatch: [409, "this page belongs to another user; reload it, or sign in again"],
-  authentication_unavailable: [503, "your sign-in can't be checked now; try again"],
-  rate_limited: [429, "too many {limit}; try again in {what} s"],
-  rate_limit_unavailable: [503, "the rate limit can't be checked now; try again"],
-  too_many_streams: [429, "too many responses are streaming at once; stop one, or try again in {what} s"],
-  budget_unavailable: [503, "your budget can't be checked now; try again"],
+    // user and rate
+    unauthenticated: [401, "sign in: the proxy does not know who sends this request"],
+    invalid_key: [
+      401,
+      "the key or session in `authorization` is not valid; sign in again",
+      "invalid_api_key",
+    ],
+    user_mismatch: [409, "this page belongs to another user; reload it, or sign in again"],
+    authentication_unavailable: [503, "your sign-in can't be checked now; try again"],
+    rate_limited: [429, "too many {limit}; try again in {what} s"],
+    rate_limit_unavailable: [503, "the rate limit can't be checked now; try again"],
+    too_many_streams: [429, "too many responses are streaming at once; stop one, or try again in {what} s"],
+    budget_unavailable: [503, "your budget can't be checked now; try again"],
 
-  // body
-  no_object: [400, "send one JSON object in UTF-8", invalid],
-  body_with_method: [400, "send no body with {what}", invalid],
-  type_not_json: [415, "send the request as content-type: application/json", "unsupported_media_type"],
-  unsupported_encoding: [415, "send the body without a content-encoding"],
-  body_too_large: [413, "the body is larger than {what} bytes"],
-  body_timeout: [408, "the body took too long to arrive; send it again"],
-  too_much: [400, "the body {what}; send less", invalid],
+    // body
+    no_object: [400, "send one JSON object in UTF-8", invalid],
+    body_with_method: [400, "send no body with {what}", invalid],
+    type_not_json: [415, "send the request as content-type: application/json", "unsupported_media_type"],
+    unsupported_encoding: [415, "send the body without a content-encoding"],
+    body_too_large: [413, "the body is larger than {what} bytes"],
+    body_timeout: [408, "the body took too long to arrive; send it again"],
+    too_much: [400, "the body {what}; send less", invalid],
 
-  // model, fields, media
-  model_not_allowed: [403, "this proxy does not allow the model; the proxy's operator lists `models`"],
-  field_not_allowed: [
-    400,
-    '"{param}" is not a field of this model; leave it out, or let the proxy\'s operator add it to `allowFields`, or `adaptOpenAI()`',
-  ],
-  bad_field: [400, "{param} {what}", invalid],
-  limit_exceeded: [400, "{param} must be {what}"],
-  media_not_allowed: [400, "{param} {what}"],
-  media_unavailable: [503, "the media can't be checked now; try again"],
+    // model, fields, media
+    model_not_allowed: [403, "this proxy does not allow the model; the proxy's operator lists `models`"],
+    field_not_allowed: [
+      400,
+      '"{param}" is not a field of this model; leave it out, or let the proxy\'s operator add it to `allowFields`, or `adaptOpenAI()`',
+    ],
+    bad_field: [400, "{param} {what}", invalid],
+    limit_exceeded: [400, "{param} must be {what}"],
+    media_not_allowed: [400, "{param} {what}"],
+    media_unavailable: [503, "the media can't be checked now; try again"],
 
-  // the proxy and its plugins
-  misconfigured: [500, "a setting of the proxy is wrong; its log names it"],
-  plugin_unavailable: [503, "a plugin of the proxy failed; try again"],
-  storage_unavailable: [503, "the proxy's database is not available now; try again", "plugin_unavailable"],
+    // the proxy and its plugins
+    misconfigured: [500, "a setting of the proxy is wrong; its log names it"],
+    plugin_unavailable: [503, "a plugin of the proxy failed; try again"],
+    storage_unavailable: [503, "the proxy's database is not available now; try again", "plugin_unavailable"],
 
-  // the gateway; 499 is for the log, since no client is left to read it
-  client_left: [499, "the client has left"],
-  client_stalled: [499, "the client read nothing of the response for too long"],
-  upstream_unreachable: [502, "the gateway could not be reached; try again"],
-  upstream_cut: [502, `the connection to the gateway broke off; ${maybeDone}`],
-  upstream_idle: [504, `the gateway fell silent; ${maybeDone}`],
-  upstream_timeout: [504, `the gateway took too long; ${maybeDone}`],
-  upstream_type: [502, "the gateway sent a response that can't be forwarded{what}"],
-  upstream_redirect: [502, "the gateway redirects; the proxy's operator checks `baseURL`"],
-  upstream_error: [502, "the gateway failed with {what}; try again"],
-  upstream_auth: [502, "the gateway refused the proxy's key; tell its operator"],
-  upstream_refused: [502, "the gateway refused with {what}"],
+    // the gateway; 499 is for the log, since no client is left to read it
+    client_left: [499, "the client has left"],
+    client_stalled: [499, "the client read nothing of the response for too long"],
+    upstream_unreachable: [502, "the gateway could not be reached; try again"],
+    upstream_cut: [502, `the connection to the gateway broke off; ${maybeDone}`],
+    upstream_idle: [504, `the gateway fell silent; ${maybeDone}`],
+    upstream_timeout: [504, `the gateway took too long; ${maybeDone}`],
+    upstream_type: [502, "the gateway sent a response that can't be forwarded{what}"],
+    upstream_redirect: [502, "the gateway redirects; the proxy's operator checks `baseURL`"],
+    upstream_error: [502, "the gateway failed with {what}; try again"],
+    upstream_auth: [502, "the gateway refused the proxy's key; tell its operator"],
+    upstream_refused: [502, "the gateway refused with {what}"],
 
-  /** An error with words from elsewhere: the gateway's, or a plugin's. */
-  said: [502, "{what}"],
-} as const satisfies Record<string, Row>;
+    /** An error with words from elsewhere: the gateway's, or a plugin's. */
+    said: [502, "{what}"],
+  }) as const satisfies Record<string, Row>;
 
 /** The refusals of a budget. */
 export const budgetRefusals = {
@@ -85,7 +93,7 @@ export const mediaRefusals = {
 } as const satisfies Record<string, Row>;
 
 /** The reason of a refusal: a row of the table. */
-export type Reason = keyof typeof refusals;
+export type Reason = keyof ReturnType<typeof createRefusals>;
 
 /** The details of one refusal. */
 export interface RefusalDetails {

@@ -6,7 +6,7 @@ import {
   createChatStore,
   customStorage,
 } from "@sluice/stores";
-import { connectAs, type HostSetup, type JobContext, waitAtMost } from "@sluice/worker-proxy/plugin";
+import { findServer, type JobContext, type PluginServer, waitAtMost } from "@sluice/worker-proxy/plugin";
 import type { Quota } from "../commit.js";
 import { job } from "../define.js";
 import {
@@ -34,7 +34,11 @@ const STOP_MS = 5_000;
 type Log = (subject: string, error: unknown) => void;
 
 /** Creates the job that runs a turn: the chat of `@sluice/stores`, over the records of the server. */
-export function createRunTurn<Env>(setup: TurnSetup<Env>, quota: Quota, report: HostSetup<Env>["report"]) {
+export function createRunTurn<Env>(
+  setup: TurnSetup<Env>,
+  quota: Quota,
+  report: PluginServer<Env>["setup"]["report"],
+) {
   return job("turn.run", 1, async (context, input: Run) => {
     const { host, key, env } = context;
     const log: Log = (subject, error) => report(`sync: turn ${input.turn}: ${subject}`, error, env as Env);
@@ -260,7 +264,7 @@ function guardTool(tool: Tool, lease: Lease, log: Log): Tool {
 }
 
 function openClient<Env>(setup: TurnSetup<Env>, user: TurnRequest["user"], env: Env, lease: Lease): Client {
-  const { baseURL, fetch } = connectAs(setup.proxy(), user, env);
+  const { baseURL, fetch } = findServer<Env>(setup.proxy()).connectAs(user, env);
   return createClient({
     baseURL,
     async fetch(request) {

@@ -1,6 +1,6 @@
 import type { User } from "@sluice/worker-proxy";
 import {
-  connectAs,
+  findServer,
   type Job,
   type JSONValue,
   type PluginRoute,
@@ -161,7 +161,7 @@ export function createTurnRoutes<Env>(
       ...(address !== undefined && { address }),
     };
     // throws before anything is stored, if the proxy can't run turns
-    connectAs(setup.proxy(), user, admitted.env);
+    findServer<Env>(setup.proxy()).connectAs(user, admitted.env);
     const input: StartInput = {
       turn: readId(body["turn"]),
       collection: readId(body["collection"]),

@@ -1,4 +1,4 @@
-import { type AdmittedRequest, createTenancy, Refusal, readBody } from "@sluice/worker-proxy/plugin";
+import { type AdmittedRequest, Refusal, readBody } from "@sluice/worker-proxy/plugin";
 import { findFileId } from "../files/links.js";
 import { refuseFile } from "../files/refusals.js";
 import type { Store } from "../files/store.js";
@@ -30,8 +30,7 @@ export function createArchiveLinks<Env>(store: Store<Env>) {
     const { env, user } = admitted;
     const { tasks, urls } = await readNames(admitted.request, store.server.timeout.bodyMs);
     const files = await store.open(env, user.id);
-    const secrets = await store.server.readSecrets(env);
-    const tenancy = secrets.length > 0 ? createTenancy(secrets, user) : undefined;
+    const tenancy = await store.server.openTenancy(env, user);
     const videos = tasks.map(async (name): Promise<Named> => {
       const id = tenancy ? await tenancy.verify("task", name) : name;
       return id === undefined

@@ -1,4 +1,4 @@
-import { type AdmittedRequest, isFile, isSameMark, Refusal, signMark } from "@sluice/worker-proxy/plugin";
+import { type AdmittedRequest, createSigner, Refusal } from "@sluice/worker-proxy/plugin";
 
 /**
  * Creates and verifies ids of files and links to them. An id contains a signature for its owner. Everyone who has a
@@ -34,14 +34,17 @@ export function findFileId(address: string): string | undefined {
 
 /** @param secrets the first secret signs; each secret verifies */
 export function createLinks(secrets: readonly string[]) {
-  const [first = ""] = secrets;
+  const signer = createSigner(secrets);
+  // the prefix separates these signatures from the proxy's signatures of ids
+  const signText = (text: string) => signer.sign(`media:${text}`);
+  const isSigned = (text: string, mark: string) => signer.verify(`media:${text}`, mark);
   return {
     /** Creates the id of a new file: 128 random bits, and a signature for its owner. */
     async createId(userId: string): Promise<string> {
       const bytes = crypto.getRandomValues(new Uint8Array(16));
       const base64 = btoa(String.fromCharCode(...bytes)).slice(0, MARK_LENGTH);
       const random = base64.replaceAll("+", "-").replaceAll("/", "_");
-      return random + (await signText(first, `owner:${random}:${userId}`));
+      return random + (await signText(`owner:${random}:${userId}`));
     },
     /** Returns true if the id was made for this user. */
     async isOwn(id: string, userId: string): Promise<boolean> {
@@ -51,7 +54,7 @@ export function createLinks(secrets: readonly string[]) {
     /** Creates the last path segment of a link. */
     async sign(id: string, expiresAt: number): Promise<string> {
       const end = expiresAt.toString(36);
-      return `${id}_${end}_${await signText(first, `link:${id}:${end}`)}`;
+      return `${id}_${end}_${await signText(`link:${id}:${end}`)}`;
     },
     /**
      * Returns the id of a file and the expiry of the link; undefined for a link that is expired or has an invalid
@@ -65,16 +68,6 @@ export function createLinks(secrets: readonly string[]) {
       return { id, expiresAt };
     },
   };
-
-  async function isSigned(text: string, mark: string): Promise<boolean> {
-    for (const secret of secrets) if (isSameMark(mark, await signText(secret, text))) return true;
-    return false;
-  }
-}
-
-/** Signs a text. The prefix separates these signatures from the proxy's signatures of ids. */
-function signText(secret: string, text: string): Promise<string> {
-  return signMark(secret, `media:${text}`);
 }
 
 /**
@@ -86,7 +79,7 @@ export async function checkLinks<Env>(
   { addresses = [], env, user }: AdmittedRequest<Env>,
   readLinks: (env: Env) => Promise<Links>,
 ): Promise<void> {
-  const links = addresses.flatMap((text) => (isFile(text) ? [] : (findLink(text) ?? [])));
+  const links = addresses.flatMap((text) => findLink(text) ?? []);
   if (links.length === 0) return;
   const { isOwn, verify } = await readLinks(env);
   for (const link of links) {

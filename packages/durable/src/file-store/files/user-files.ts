@@ -1,7 +1,6 @@
 import {
   type AdminOperation,
   type AdmittedRequest,
-  createTenancy,
   Refusal,
   type UserData,
 } from "@sluice/worker-proxy/plugin";
@@ -71,11 +70,10 @@ export function createFileList<Env>(store: Store<Env>) {
     if (!query) throw new Refusal("query_not_allowed");
     const files = await store.open(env, user.id);
     const { files: rows, next } = await files.run(readPage, { after: query[1] ?? "" });
-    const secrets = await store.server.readSecrets(env);
-    const { sign } = createTenancy(secrets, user);
+    const tenancy = await store.server.openTenancy(env, user);
     const described = rows.filter(isVisible).map(async (row) => {
       const { taskId } = row;
-      const task = taskId !== null && { taskId: secrets.length > 0 ? await sign("task", taskId) : taskId };
+      const task = taskId !== null && { taskId: (await tenancy?.sign("task", taskId)) ?? taskId };
       return { ...(await describeFile(store, request, files, row)), ...task };
     });
     return Response.json({ files: await Promise.all(described), next });
