@@ -375,6 +375,28 @@ export const scenarios: readonly Scenario[] = [
       steps: [step(10, "break connection", 0, SILENT), step(10, "send", 0, 0), step(90_000, "retry", 0, 0)],
     },
   },
+  {
+    name: "a running tool call ends in the other tabs when its tab crashes",
+    plan: {
+      seed: 1,
+      tabs: 2,
+      locks: "sound",
+      whenBusy: "reject",
+      ...alone,
+      steps: [step(1000, "send for a tool", 0, 1), step(3000, "crash", 0, 0)],
+    },
+  },
+  {
+    name: "a message stays removed if its tab writes it just after a tab that then crashes has removed it",
+    plan: {
+      seed: 10,
+      tabs: 2,
+      locks: "sound",
+      whenBusy: "reject",
+      ...alone,
+      steps: [step(1000, "send", 0, 0), step(699, "reset chat", 1, 0), step(8, "crash", 1, 0)],
+    },
+  },
 ];
 
 function step(afterMs: number, action: Step["do"], tab: number, nth: number): Step {

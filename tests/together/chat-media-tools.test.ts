@@ -4,10 +4,10 @@ import { nodeHost } from "@sluice/durable/node";
 import { createEmulator } from "@sluice/emulator";
 import { imageTool, videoTool } from "@sluice/media";
 import {
-  type ChatOptionsFor,
   type ChatState,
   type ChatStorage,
   type ChatStore,
+  type ChatStoreOptions,
   createChatStore,
   memoryStorage,
 } from "@sluice/stores";
@@ -81,7 +81,7 @@ function page(
     },
   });
   const given = { id, model: "alpha-v4.1-flash", storage, throttleMs: 0, tools: createTools(client) };
-  const chat = createChatStore(client, given as ChatOptionsFor<"alpha-v4.1-flash", unknown>);
+  const chat = createChatStore(client, given as ChatStoreOptions);
   chat.subscribe(() => {});
   return { chat, storage, died };
 }

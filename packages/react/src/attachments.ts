@@ -82,7 +82,7 @@ export function createAttachmentStore(read: () => UseAttachmentsOptions): Attach
   let attachments: readonly Attachment[] = [];
   let problems: readonly AttachmentProblem[] = [];
   let count = 0;
-  let leaving: ReturnType<typeof setTimeout> | undefined;
+  let revoking: ReturnType<typeof setTimeout> | undefined;
   const store = createStore<AttachmentState>(() => ({ attachments, problems }));
   return { getSnapshot: store.getSnapshot, subscribe: store.subscribe, add, remove, clear, dismiss, hold };
 
@@ -153,10 +153,10 @@ export function createAttachmentStore(read: () => UseAttachmentsOptions): Attach
   }
 
   function hold(): () => void {
-    clearTimeout(leaving);
+    clearTimeout(revoking);
     if (attachments.some(({ previewUrl }) => previewUrl === "")) showAgain();
     return () => {
-      leaving = setTimeout(revokeAll, LINGER_MS);
+      revoking = setTimeout(revokeAll, LINGER_MS);
     };
   }
 

@@ -2,30 +2,10 @@ import type { Client } from "@sluice/core";
 import type { ChatStore, ImageStore } from "@sluice/stores";
 import { chats } from "./chats.js";
 import { images } from "./images.js";
+import type { Registry } from "./shared-stores.js";
 
-/** Stores of one kind that the hooks of a client share. */
-interface HookStoreList<Store> {
-  /** The stores by their keys: the `id` of the hook, or an object for a hook without one. */
-  readonly entries: ReadonlyMap<unknown, HookStore<Store>>;
-  /** Calls `listener` when a store is added or removed. Returns a function that unsubscribes. */
-  readonly subscribe: (listener: () => void) => () => void;
-}
-
-/** A store and the number of components that show it. */
-interface HookStore<Store> {
-  /** The store. */
-  readonly value: Store;
-  /** Number of components that show it. */
-  readonly holders: number;
-}
-
-/** The stores that the hooks of a client share. */
-interface HookStores {
-  /** Stores of `useChatStream`. */
-  readonly chats: HookStoreList<ChatStore>;
-  /** Stores of `useImages`. */
-  readonly images: HookStoreList<ImageStore<string>>;
-}
+/** Stores of one kind: `entries` by their keys, and `subscribe` for each store that is added or removed. */
+type StoreList<Store> = Pick<Registry<Store>, "entries" | "subscribe">;
 
 /**
  * Returns the stores that the hooks of a client share, for developer tools.
@@ -37,6 +17,11 @@ interface HookStores {
  *   console.log(id, value.getSnapshot().status, holders);
  * ```
  */
-export function getHookStores(client: Client): HookStores {
+export function getHookStores(client: Client): {
+  /** Stores of `useChatStream`. */
+  readonly chats: StoreList<ChatStore>;
+  /** Stores of `useImages`. */
+  readonly images: StoreList<ImageStore<string>>;
+} {
   return { chats: chats.get(client), images: images.get(client) };
 }

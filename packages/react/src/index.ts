@@ -16,7 +16,6 @@ export { useStore } from "./use-store.js";
 export {
   type UseVideoTaskOptions,
   type UseVideoTaskResult,
-  type UseVideoTasksOptions,
   type UseVideoTasksResult,
   useVideoTask,
   useVideoTasks,

@@ -15,7 +15,7 @@ export interface PassView<State> {
   readonly first: Version<State>;
   /** Returns the current version. */
   readNewest(): Version<State>;
-  /** Returns the version of the last urgent change: the last change of the headline. */
+  /** Returns the version of the last urgent change. */
   readUrgent(): Version<State>;
   /** Returns the version for a component that mounts: the same one during the whole pass. */
   getMountVersion(): Version<State>;
@@ -34,22 +34,22 @@ const views = new WeakMap<object, PassView<unknown>>();
  * Returns the view of a store. All stores that `withOptions` creates from one store share it. Call it when the store is
  * created: the first call's snapshot is `first`.
  *
- * @param headline selects the part of the state whose changes are urgent
+ * @param selectUrgent selects the part of the state whose changes are urgent
  */
 export function getPassView<State>(
   { getSnapshot }: Pick<Store<State>, "getSnapshot">,
-  headline: (state: State) => unknown,
+  selectUrgent: (state: State) => unknown,
 ): PassView<State> {
   const known = views.get(getSnapshot) as PassView<State> | undefined;
   if (known) return known;
-  const view = createPassView(getSnapshot, headline);
+  const view = createPassView(getSnapshot, selectUrgent);
   views.set(getSnapshot, view);
   return view;
 }
 
 function createPassView<State>(
   getSnapshot: () => State,
-  headline: (state: State) => unknown,
+  selectUrgent: (state: State) => unknown,
 ): PassView<State> {
   const first: Version<State> = { state: getSnapshot(), nth: 0 };
   let last = first;
@@ -63,7 +63,7 @@ function createPassView<State>(
   function readNewest(): Version<State> {
     const state = getSnapshot();
     if (state !== last.state) last = { state, nth: last.nth + 1 };
-    if (headline(state) !== headline(lastUrgent.state)) lastUrgent = last;
+    if (selectUrgent(state) !== selectUrgent(lastUrgent.state)) lastUrgent = last;
     return last;
   }
 

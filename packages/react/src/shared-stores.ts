@@ -29,12 +29,12 @@ interface RegistryEntry<Store> {
  * Stores shared by key: an id, or the object of a component without one. The registry keeps a store while it has holders
  * or is busy. After that, the store lingers, unless too many others do.
  */
-interface Registry<Store> {
+export interface Registry<Store> {
   /** Returns the store of `key`, and creates it if it is missing. Does not hold it. */
   get(key: unknown, create: () => Store): Store;
   /** Returns the store of `key`, or undefined. */
   peek(key: unknown): Store | undefined;
-  /** All stores by their keys, with the number of their holders. For developer tools. */
+  /** All stores by their keys: an id, or an object for a component without one. For developer tools. */
   readonly entries: ReadonlyMap<unknown, RegistryEntry<Store>>;
   /** Holds `store` under `key`. Adds it again if it was disposed of. Returns a function that releases it. */
   hold(key: unknown, store: Store): () => void;
@@ -76,11 +76,12 @@ function createRegistry<Store>(
   interface Entry {
     readonly value: Store;
     holders: number;
-    leaving?: AbortController;
+    /** Aborts the wait for the disposal. */
+    lingering?: AbortController;
   }
   const entries = new Map<unknown, Entry>();
   /** Keys without holders, oldest first. */
-  const left = new Set<unknown>();
+  const unheld = new Set<unknown>();
   const { subscribe, flush } = createStore(() => entries.size, { clock });
 
   return {
@@ -97,16 +98,16 @@ function createRegistry<Store>(
     hold(key, store) {
       const entry: Entry = entries.get(key) ?? { value: store, holders: 0 };
       entries.set(key, entry);
-      entry.leaving?.abort();
+      entry.lingering?.abort();
       entry.holders += 1;
-      left.delete(key);
+      unheld.delete(key);
       return () => {
         entry.holders -= 1;
         if (entry.holders > 0) return;
-        left.add(key);
+        unheld.add(key);
         linger(key);
         // deferred, because React forbids updates during an unmount
-        if (left.size > MAX_LINGERING) queueMicrotask(disposeOfOldest);
+        if (unheld.size > MAX_LINGERING) queueMicrotask(disposeOfOldest);
       };
     },
     subscribe,
@@ -116,18 +117,18 @@ function createRegistry<Store>(
   function linger(key: unknown): void {
     const entry = entries.get(key);
     if (!entry) return;
-    entry.leaving = new AbortController();
+    entry.lingering = new AbortController();
     const waitMs = isId(key) ? lingerMs : UNNAMED_LINGER_MS;
     // otherwise a test runner in Node would wait for minutes
-    callAfter(toIdleClock(clock), waitMs, entry.leaving.signal, () => {
+    callAfter(toIdleClock(clock), waitMs, entry.lingering.signal, () => {
       if (mustStay(key, entry)) linger(key);
       else remove(key, entry);
     });
   }
 
   function disposeOfOldest(): void {
-    for (const key of left) {
-      if (left.size <= MAX_LINGERING) return;
+    for (const key of unheld) {
+      if (unheld.size <= MAX_LINGERING) return;
       const entry = entries.get(key);
       if (entry && !mustStay(key, entry)) remove(key, entry);
     }
@@ -138,9 +139,9 @@ function createRegistry<Store>(
   }
 
   function remove(key: unknown, entry: Entry): void {
-    entry.leaving?.abort();
+    entry.lingering?.abort();
     entries.delete(key);
-    left.delete(key);
+    unheld.delete(key);
     dispose(entry.value);
     flush();
   }

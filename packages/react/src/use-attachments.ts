@@ -73,7 +73,7 @@ export interface UseAttachmentsResult extends AttachmentState, AttachmentMethods
  * @param model the model of the message. An unknown model counts as one with image input.
  * @example
  * ```tsx
- * function Composer({ send }: { send: (text: string, options: SendOptions) => void }) {
+ * function Composer({ send }: { send: UseChatStreamResult["send"] }) {
  *   const [model, setModel] = useState<ChatModel>("alpha-v4.1-flash");
  *   const { attachments, images, isPreparing, switchTo, remove, clear, inputProps, dropProps, onPaste } =
  *     useAttachments(model);

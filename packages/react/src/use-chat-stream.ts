@@ -1,5 +1,6 @@
 import type { ChatModel } from "@sluice/core";
-import type { ChatOptionsFor, ChatState, ChatStore, ChatStoreOptions } from "@sluice/stores";
+import type { ChatState, ChatStore, ChatStoreOptions } from "@sluice/stores";
+import type { ChatOptionsFor } from "@sluice/stores/extend";
 import { chats, getChatView } from "./chats.js";
 import type { SharedStores } from "./shared-stores.js";
 import { useSharedStore } from "./use-shared-store.js";

@@ -1,5 +1,6 @@
 import type { ImageModel } from "@sluice/core";
-import type { ImageOptionsFor, ImageState, ImageStore, ImageStoreOptions } from "@sluice/stores";
+import type { ImageState, ImageStore, ImageStoreOptions } from "@sluice/stores";
+import type { ImageOptionsFor } from "@sluice/stores/extend";
 import { useSyncExternalStore } from "react";
 import { getImageView, images } from "./images.js";
 import type { SharedStores } from "./shared-stores.js";

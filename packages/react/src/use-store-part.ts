@@ -17,7 +17,7 @@ const HYDRATING = Symbol();
 /**
  * Shows a part of a store's state. `select` must return the same object until something in it changes.
  *
- * A change of the headline renders at once. Other changes render when React has time: otherwise each delta would
+ * An urgent change renders at once. Other changes render when React has time: otherwise each delta would
  * restart a transition in progress, and the transition could not end before the response. All components of a render
  * pass show one version of the state. During hydration, they show the server's version.
  */

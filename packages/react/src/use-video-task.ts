@@ -20,10 +20,7 @@ export interface UseVideoTaskOptions<Data = SucceededVideoTask> extends VideoTas
   readonly taskId?: string | undefined;
   /** False stops polling: the state of the task no longer changes. @default true */
   readonly enabled?: boolean | undefined;
-  /**
-   * url`. @default the task itself => Derives `data` from the finished task: `({ url }) => url`. @default the task
-   * itself => url`. @default the task itself
-   */
+  /** Derives `data` from the finished task: `({ url }) => url`. @default the task itself */
   readonly select?: ((task: SucceededVideoTask) => Data) | undefined;
 }
 
@@ -83,6 +80,7 @@ export interface UseVideoTasksResult {
 /**
  * Lists the video tasks. Polls unfinished tasks while the component is mounted.
  *
+ * @param options an `intervalMs` function must stay the same from render to render
  * @throws {ConfigurationError} outside a `GatewayProvider`
  * @example
  * ```tsx
@@ -90,7 +88,7 @@ export interface UseVideoTasksResult {
  * return tasks.map(({ key, label, task }) => <li key={key}>{label} {task?.state}</li>);
  * ```
  */
-export function useVideoTasks(options: UseVideoTasksOptions = {}): UseVideoTasksResult {
+export function useVideoTasks(options: VideoTaskListOptions = {}): UseVideoTasksResult {
   const client = useClient();
   useNotedOptions("createVideoTaskList or useVideoTasks", options);
   const { storage, presence, intervalMs, pollInBackground } = options;
@@ -102,8 +100,5 @@ export function useVideoTasks(options: UseVideoTasksOptions = {}): UseVideoTasks
   const tasks = useSyncExternalStore(subscribe, getSnapshot, getSnapshot);
   return { tasks: isHydrated ? tasks : noTasks, remove };
 }
-
-/** Options of `useVideoTasks`. They must stay the same object from render to render. */
-export type UseVideoTasksOptions = VideoTaskListOptions;
 
 const noTasks: readonly VideoTaskEntry[] = [];

@@ -80,7 +80,6 @@ const cases = [
   ["APIError 504 of a silent gateway", refuse(504, { code: "upstream_idle" }), "stalled", "retry", "maybe"],
   ["APIError in a 200", refuse(200), "modelFailed", "retry", "maybe"],
   ["ConnectionError, not sent", new ConnectionError("no", "none"), "unreachable", "retry", "none"],
-  ["ConnectionError, after a refusal", new ConnectionError("no", "none"), "unreachable", "retry", "none"],
   ["ConnectionError", new ConnectionError("no", "maybe"), "connectionLost", "retry", "maybe"],
   [
     "ConnectionError of a page whose origin is refused",

@@ -21,8 +21,8 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllEnvs());
 
-function CreatesClient({ scope = "ada" }: { scope?: string }) {
-  return <GatewayProvider client={createClient({ ...options, user: scope })} />;
+function CreatesClient({ user = "ada" }: { user?: string }) {
+  return <GatewayProvider client={createClient({ ...options, user })} />;
 }
 function KeepsClient() {
   const [client] = useState(() => createClient(options));
@@ -40,7 +40,7 @@ test("does not warn about a client that is reused, or belongs to another user", 
   const view = render(<KeepsClient />);
   view.rerender(<KeepsClient />);
   const { rerender } = render(<CreatesClient />);
-  rerender(<CreatesClient scope="bob" />);
+  rerender(<CreatesClient user="bob" />);
   await loadHints();
   expect(warned).toEqual([]);
 });

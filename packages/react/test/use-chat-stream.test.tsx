@@ -325,20 +325,6 @@ describe("useChatStream", () => {
     expect([requests.length, connection.cancelled]).toEqual([1, false]);
   });
 
-  test("a chat with an id stays for five minutes without a component", async () => {
-    const { clock, connection, show } = renderLive(<Chat id="a" />);
-    press("send");
-    await waitForText(connection, hello, clock);
-    show(<p>another route</p>);
-    await clock.advance(5 * 60_000 - 1);
-    show(<Chat id="a" />);
-    expect(thread()).toContain("user: Hello?");
-    show(<p>another route</p>);
-    await clock.advance(5 * 60_000);
-    show(<Chat id="a" />);
-    expect(thread()).toBe("");
-  });
-
   test("another id in the same component shows another chat and its stored messages", async () => {
     const storage = memoryStorage();
     const record = { message: { role: "user", content: "About b" }, parent: null, revision: 1 };

@@ -1,13 +1,13 @@
 // Chat
 
-export type { ChatState, ChatStatus, ChatStore, PendingAction, SendOptions } from "./chat/chat-store.js";
+export type { ChatState, ChatStatus, ChatStore, PendingAction } from "./chat/chat-store.js";
 export type {
   ChatMessage,
   ChatNode,
   ChatToolCall,
   ChatTurn,
 } from "./chat/message.js";
-export type { ChatOptionsFor, ChatStoreOptions } from "./chat/options.js";
+export type { ChatStoreOptions } from "./chat/options.js";
 export { type ChatRunner, customRunner, type TurnRunner } from "./chat/runner.js";
 export { createChatStore } from "./chat/store.js";
 
@@ -25,7 +25,7 @@ export type { Conversation } from "./conversations/records.js";
 
 export type { AssetState, AssetStoreOptions } from "./assets/store.js";
 export { type AssetStore, createAssetStore } from "./assets/store.js";
-export type { ImageOptionsFor, ImageState, ImageStoreOptions } from "./images/state.js";
+export type { ImageState, ImageStoreOptions } from "./images/state.js";
 export { createImageStore, type ImageStore } from "./images/store.js";
 export type { Presence } from "./tasks/page-presence.js";
 export { createVideoTaskList, listVideoTasks, type VideoTaskList } from "./videos/list.js";

@@ -99,14 +99,14 @@ test("an onPoll that throws does not end the watch", async () => {
 test("a subscriber that is added during a notification is called from the next change on", () => {
   const { chat } = createChat("");
   let changes = 0;
-  const followedFrom: number[] = [];
+  const notifiedAt: number[] = [];
   chat.subscribe(() => {
     changes += 1;
-    if (changes === 1) chat.subscribe(() => followedFrom.push(changes));
+    if (changes === 1) chat.subscribe(() => notifiedAt.push(changes));
   });
   chat.setMessages([]);
   chat.setMessages([]);
-  expect(followedFrom[0]).toBe(2);
+  expect(notifiedAt[0]).toBe(2);
 });
 
 test("a subscriber of an image store that throws does not stop the others", async () => {

@@ -98,7 +98,7 @@ test.each(["a\nb", "", 7, null, "k".repeat(256)])(
 
 describe("The idempotency key of a response", () => {
   /** Creates chats of devices that do not see each other. Each has its own copy of the stored records. */
-  function devices(respond: (nth: number) => Response, options: Partial<ChatStoreOptions> = {}) {
+  function createDevices(respond: (nth: number) => Response, options: Partial<ChatStoreOptions> = {}) {
     let count = 0;
     const { client, requests } = createTestClient(() => respond(count++));
     const open = (storage: ChatStorage | undefined, own: Partial<ChatStoreOptions> = {}) =>
@@ -123,7 +123,7 @@ describe("The idempotency key of a response", () => {
   const isQuestion = (record: unknown) => (record as { message?: ChatMessage }).message?.role === "user";
 
   test("is the same if two devices retry a failed response, and differs from the first key", async () => {
-    const { open, copyStorage, keys } = devices((nth) => (nth === 0 ? fails() : respond()));
+    const { open, copyStorage, keys } = createDevices((nth) => (nth === 0 ? fails() : respond()));
     const storage = memoryStorage();
     const one = open(storage);
     await one.send("Hello");
@@ -137,7 +137,7 @@ describe("The idempotency key of a response", () => {
   });
 
   test("is the key of the first request if a device retries a question without seeing its response", async () => {
-    const { open, copyStorage, keys } = devices(respond);
+    const { open, copyStorage, keys } = createDevices(respond);
     const storage = memoryStorage();
     await open(storage).send("Hello");
     await settled();
@@ -148,7 +148,7 @@ describe("The idempotency key of a response", () => {
   test("is the same if two devices send the same step of a turn, and differs between steps", async () => {
     const look = defineTool({ name: "look", inputSchema: { type: "object" }, execute: () => "seen" });
     const calls = () => streamResponse(streamCalls({ "c-1": ["look", "{}"] }));
-    const { open, copyStorage, keys } = devices((nth) => (nth % 2 === 0 ? calls() : respond()), {
+    const { open, copyStorage, keys } = createDevices((nth) => (nth % 2 === 0 ? calls() : respond()), {
       tools: [look],
     });
     const storage = memoryStorage();
@@ -161,7 +161,7 @@ describe("The idempotency key of a response", () => {
   });
 
   test("is new after regenerate, for other options, and for a chat without storage", async () => {
-    const { open, copyStorage, keys } = devices(respond);
+    const { open, copyStorage, keys } = createDevices(respond);
     const storage = memoryStorage();
     const chat = open(storage);
     await chat.send("Hello");
@@ -176,7 +176,7 @@ describe("The idempotency key of a response", () => {
   });
 
   test("is new if the app has removed a response and requests it again", async () => {
-    const { open, keys } = devices(respond);
+    const { open, keys } = createDevices(respond);
     const chat = open(memoryStorage());
     const { messages } = await chat.send("Hello");
     chat.setMessages(messages.slice(0, 1));
@@ -185,7 +185,7 @@ describe("The idempotency key of a response", () => {
   });
 
   test("is new, and the same on all devices, if the app has removed a response before a reload", async () => {
-    const { open, copyStorage, keys } = devices(respond);
+    const { open, copyStorage, keys } = createDevices(respond);
     const storage = memoryStorage();
     const chat = open(storage);
     const tab = open(storage);
@@ -205,7 +205,7 @@ describe("The idempotency key of a response", () => {
 
   test("is the same if the first request was not sent", async () => {
     const client = { isOffline: true };
-    const { open, copyStorage, keys } = devices(respond, {
+    const { open, copyStorage, keys } = createDevices(respond, {
       prepareMessages: (messages) => {
         if (client.isOffline) throw new Error("offline");
         return messages;

@@ -34,12 +34,6 @@ function createQueuedChat(
   return { chat, requests, texts };
 }
 
-/** Counts the requests with the question `text`. */
-async function _countSent(text: string, tabs: readonly { requests: readonly Request[] }[]): Promise<number> {
-  const requests = tabs.flatMap((tab) => tab.requests.map((request) => request.clone().json()));
-  return (await Promise.all(requests)).filter(({ messages }) => messages.at(-1).content === text).length;
-}
-
 const refusal = () => Response.json({ error: { message: "who?" } }, { status: 401 });
 
 describe("the queue of a chat", () => {

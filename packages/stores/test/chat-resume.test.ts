@@ -32,6 +32,7 @@ import {
   storedEvents,
   streamAll,
 } from "./support/resumable-streams.js";
+import { copyAsClosedPage } from "./support/tabs.js";
 
 const resumingClient: typeof createTestClient = (storedEvents, options) =>
   createTestClient(storedEvents, { resume: streamResumption(), ...options });
@@ -86,7 +87,7 @@ describe("a resumable stream", () => {
   });
 
   /** Each connection sends some events, then a heartbeat every half minute. */
-  function beating(parts: readonly (readonly string[])[]) {
+  function createBeatingStream(parts: readonly (readonly string[])[]) {
     const clock = stoppedClock();
     const connections = parts.map(() => openBody());
     const { client, requests } = resumingClient(
@@ -118,7 +119,7 @@ describe("a resumable stream", () => {
   }
 
   test("continues after a stall with heartbeats", async () => {
-    const { requests, turn, connect, passHalfMinutes } = beating([
+    const { requests, turn, connect, passHalfMinutes } = createBeatingStream([
       storedEvents.slice(0, 2),
       storedEvents.slice(2),
     ]);
@@ -130,7 +131,7 @@ describe("a resumable stream", () => {
   });
 
   test("is resumed after five minutes without content, not after one", async () => {
-    const { requests, turn, connect, passHalfMinutes } = beating([[], storedEvents]);
+    const { requests, turn, connect, passHalfMinutes } = createBeatingStream([[], storedEvents]);
     await connect(0);
     await passHalfMinutes(9);
     expect(requests).toHaveLength(1);
@@ -141,7 +142,13 @@ describe("a resumable stream", () => {
   });
 
   test("ends as a timeout if every connection stalls after empty deltas", async () => {
-    const { requests, turn, connect, passHalfMinutes } = beating([storedEvents.slice(0, 3), [], [], [], []]);
+    const { requests, turn, connect, passHalfMinutes } = createBeatingStream([
+      storedEvents.slice(0, 3),
+      [],
+      [],
+      [],
+      [],
+    ]);
     await connect(0);
     await passHalfMinutes(14, createFrame({}));
     expect(await catchError(turn)).toMatchObject({
@@ -307,19 +314,16 @@ describe("a response that cannot be resumed", () => {
     expect(attempts()).toEqual(["POST", ...Array.from({ length: 5 }, () => "GET after 3")]);
   });
 
-  test.each(["upstream_cut", "stream_interrupted"])("has the same end as at the proxy: %s", async (code) => {
+  test.each([
+    ["upstream_cut", "no cut", [], ["POST", "GET after 3"]],
+    ["upstream_cut", "a cut", [cutAfter(2)], ["POST", "GET after 2", "GET after 3"]],
+    ["stream_interrupted", "no cut", [], ["POST"]],
+    ["stream_interrupted", "a cut", [cutAfter(2)], ["POST", "GET after 2"]],
+  ] as const)("ends with the error of the proxy: %s after %s", async (code, _, cuts, expected) => {
     const broken = [...storedEvents.slice(0, 3), writeError(code).trimStart()];
-    for (const cuts of [[], [cutAfter(2)]]) {
-      const { stream, attempts } = streamAll(cuts, {}, broken);
-      expect(await catchError(stream.result())).toMatchObject({
-        reason: "truncated",
-        code: code,
-        partial,
-      });
-      expect(attempts().length).toBe(
-        code === "upstream_cut" || cuts.length > 0 ? 2 + (cuts.length && code === "upstream_cut" ? 1 : 0) : 1,
-      );
-    }
+    const { stream, attempts } = streamAll(cuts, {}, broken);
+    expect(await catchError(stream.result())).toMatchObject({ reason: "truncated", code, partial });
+    expect(attempts()).toEqual(expected);
   });
 
   test.each(["../../v1/models", "a b", "", "x".repeat(129)])(
@@ -474,23 +478,6 @@ function openPage(
   return { ...proxy, chat, clock, last, ended };
 }
 
-/** Creates a storage with the records of a closed page, which no tab uses. */
-async function createLeftStorage(
-  storage: ChatStorage,
-  change: (message: ChatMessage) => object = (message) => message,
-) {
-  const id = `left-${Math.random()}`;
-  const copy = memoryStorage();
-  const records = new Map(await storage.read("chat/a"));
-  for (const [key, record] of records) {
-    if (typeof record !== "object" || record === null) continue;
-    const node = record as { message: ChatMessage };
-    if (node.message.role === "assistant") records.set(key, { ...node, message: change(node.message) });
-  }
-  await copy.write(`chat/${id}`, records);
-  return { storage: copy, id };
-}
-
 /** Creates a storage whose page was closed after two events of a response. */
 async function createInterruptedStorage(
   events: readonly string[],
@@ -505,7 +492,7 @@ async function createInterruptedStorage(
   await before.clock.advance(1000);
   await before.clock.advance(1000);
   expect(before.last()?.content).toBe("one two ");
-  return createLeftStorage(storage, change);
+  return copyAsClosedPage(storage, change);
 }
 
 const counted = [...["one ", "two ", "three"].map((content) => frame({ content })), frame({}, "stop"), DONE];
@@ -846,7 +833,7 @@ describe("A chat whose resumable stream is temporarily unreachable", () => {
     Response.json({ error: { message: "sign in", code: "expired" } }, { status });
 
   /** Creates a chat whose first response is lost after two events and then gets `refusals`. Later requests get the rest. */
-  function cut(refusals: readonly (() => Response | Error)[], storage = memoryStorage()) {
+  function openCutChat(refusals: readonly (() => Response | Error)[], storage = memoryStorage()) {
     const given = [
       { bytes: new TextEncoder().encode(addIds(counted.slice(0, 2))).length, ending: "drop" as const },
       ...refusals.map((make) => make()),
@@ -859,7 +846,7 @@ describe("A chat whose resumable stream is temporarily unreachable", () => {
   test.each([401, 403, 503])(
     "After %i it keeps the stream id, shows the reason, and its retry is free",
     async (status) => {
-      const { chat, after, attempts, last, storage } = cut(
+      const { chat, after, attempts, last, storage } = openCutChat(
         Array.from({ length: status < 500 ? 2 : 5 }, () => refused(status)),
       );
       await after(chat.send("Hello"));
@@ -881,7 +868,7 @@ describe("A chat whose resumable stream is temporarily unreachable", () => {
   );
 
   test("The stream id is stored, and a retry after a reload is free", async () => {
-    const before = cut([refused(401), refused(401)]);
+    const before = openCutChat([refused(401), refused(401)]);
     await before.after(before.chat.send("Hello"));
     before.chat.close();
     const { chat, clock, attempts, last } = openPage(before.storage, counted, []);
@@ -891,7 +878,7 @@ describe("A chat whose resumable stream is temporarily unreachable", () => {
   });
 
   test("A retry that fails again keeps the text and the stream id, and the next retry is free", async () => {
-    const { chat, after, attempts, last } = cut(Array.from({ length: 4 }, () => refused(401)));
+    const { chat, after, attempts, last } = openCutChat(Array.from({ length: 4 }, () => refused(401)));
     await after(chat.send("Hello"));
     expect(await after(chat.retry())).toMatchObject({
       outcome: "truncated",
@@ -903,7 +890,7 @@ describe("A chat whose resumable stream is temporarily unreachable", () => {
   });
 
   test("A retry requests another response if the proxy has lost the first", async () => {
-    const { chat, after, attempts, last } = cut([refused(401), refused(401), gone]);
+    const { chat, after, attempts, last } = openCutChat([refused(401), refused(401), gone]);
     await after(chat.send("Hello"));
     const { id } = last();
     const turn = await after(chat.retry());
@@ -914,14 +901,14 @@ describe("A chat whose resumable stream is temporarily unreachable", () => {
   });
 
   test("A retry of a response that ended with an error at the proxy requests another response", async () => {
-    const { chat, after, attempts } = cut([gone]);
+    const { chat, after, attempts } = openCutChat([gone]);
     await after(chat.send("Hello"));
     expect(await after(chat.retry())).toMatchObject({ outcome: "complete" });
     expect(attempts()).toEqual(["POST", "GET after 2", "POST"]);
   });
 
   test("stop() during such a retry keeps the text, and stops the response at the proxy", async () => {
-    const { chat, after, attempts, last } = cut([refused(401), refused(401), refused(503)]);
+    const { chat, after, attempts, last } = openCutChat([refused(401), refused(401), refused(503)]);
     await after(chat.send("Hello"));
     const turn = chat.retry();
     await waitUntilIdle();

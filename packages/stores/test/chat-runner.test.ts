@@ -77,7 +77,7 @@ test("a runner that throws ends the turn as not-sent, and a retry has the same i
   expect(new Set(ids).size).toBe(1);
 });
 
-test("a reload joins a runner's turn by its id", async () => {
+test("a reload continues a runner's turn by its id", async () => {
   const storage = memoryStorage();
   const ids: string[] = [];
   const runner: TurnRunner = {

@@ -206,7 +206,7 @@ describe("a turn of several steps", () => {
     expect(error).toBeInstanceOf(Error);
   });
 
-  test("An approved call and a request that is not sent after it end as interrupted", async () => {
+  test("A request that is not sent after an approved call is sent by retry(), and the call runs once", async () => {
     let nth = 0;
     const ran: string[] = [];
     const { client } = createTestClient(

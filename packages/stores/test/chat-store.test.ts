@@ -17,7 +17,7 @@ const hello = frame({ content: "Hel" }) + frame({ content: "lo" }) + frame({}, "
 describe("a chat", () => {
   const model = "delta-5.3";
 
-  function live(options = {}) {
+  function createLiveChat(options = {}) {
     const clock = stoppedClock();
     const connections = [openBody(), openBody()];
     const { client, requests } = createTestClient(
@@ -31,7 +31,7 @@ describe("a chat", () => {
   }
 
   test("shows ready, submitted, streaming and ready again, with the response in the thread", async () => {
-    const { chat, clock, connection } = live();
+    const { chat, clock, connection } = createLiveChat();
     const seen: string[] = [];
     chat.subscribe(() => seen.push(chat.getSnapshot().status));
     expect(chat.getSnapshot()).toMatchObject({ status: "ready", messages: [] });
@@ -77,7 +77,7 @@ describe("a chat", () => {
   });
 
   test("notifies once per throttleMs during a burst of deltas, and at once at the end", async () => {
-    const { chat, clock, connection } = live({ throttleMs: 50 });
+    const { chat, clock, connection } = createLiveChat({ throttleMs: 50 });
     let notified = 0;
     const sending = chat.send("Hello?");
     await connection.wanted();
@@ -98,7 +98,7 @@ describe("a chat", () => {
   });
 
   test("keeps the text after stop, and sends the next message at once", async () => {
-    const { chat, connection, connections } = live();
+    const { chat, connection, connections } = createLiveChat();
     const sending = chat.send("Hello?");
     await connection.wanted();
     connection.send(frame({ content: "Hel" }));
@@ -119,7 +119,7 @@ describe("a chat", () => {
   });
 
   test("keeps text that was read but not shown before stop", async () => {
-    const { chat, connection } = live({ throttleMs: 0 });
+    const { chat, connection } = createLiveChat({ throttleMs: 0 });
     const unsubscribe = chat.subscribe(() => {
       if (chat.getSnapshot().messages.at(-1)?.content !== "Hel") return;
       unsubscribe();
@@ -191,7 +191,7 @@ describe("a chat", () => {
   );
 
   test("refuses a second message while a response is in flight, and sends nothing", async () => {
-    const { chat, requests } = live();
+    const { chat, requests } = createLiveChat();
     void chat.send("one");
     for (const turn of [await chat.send("two"), await chat.regenerate(), await chat.retry()])
       expect(turn).toMatchObject({
@@ -206,7 +206,7 @@ describe("a chat", () => {
   });
 
   test("stays empty after a reset during a response", async () => {
-    const { chat, connection } = live();
+    const { chat, connection } = createLiveChat();
     const sending = chat.send("Hello?");
     await connection.wanted();
     connection.send(frame({ content: "Hel" }));
@@ -218,7 +218,7 @@ describe("a chat", () => {
   });
 
   test("has no error while the next request is in flight", async () => {
-    const { chat, connections } = live();
+    const { chat, connections } = createLiveChat();
     const failed = chat.send("Hello?");
     connections[0]?.drop();
     await failed;

@@ -299,10 +299,10 @@ describe("a chat in several tabs", () => {
   });
 
   /** Creates the storages of two tabs over one storage, with the broadcasts of the first tab. */
-  function passingStorages() {
+  function createBroadcastingStorages() {
     const inner = memoryStorage();
     let receive: (changes: ReadonlyMap<string, unknown>) => void = () => {};
-    const passed: ReadonlyMap<string, unknown>[] = [];
+    const broadcasts: ReadonlyMap<string, unknown>[] = [];
     const writes: ReadonlyMap<string, unknown>[] = [];
     const left: ChatStorage = {
       ...inner,
@@ -311,7 +311,7 @@ describe("a chat in several tabs", () => {
         return inner.write(collection, changes);
       },
       broadcast(_, changes) {
-        passed.push(structuredClone(changes));
+        broadcasts.push(structuredClone(changes));
         receive(structuredClone(changes));
       },
     };
@@ -323,12 +323,18 @@ describe("a chat in several tabs", () => {
         return inner.subscribe(collection, listener);
       },
     };
-    return { left, right, passed, writes, deliver: (...given: typeof passed) => given.forEach(receive) };
+    return {
+      left,
+      right,
+      broadcasts,
+      writes,
+      deliver: (...given: typeof broadcasts) => given.forEach(receive),
+    };
   }
 
   test("shows the text of a response in flight in the other tabs before it is written", async () => {
     const id = `tabs-${Math.random()}`;
-    const storages = passingStorages();
+    const storages = createBroadcastingStorages();
     const [left, right] = [await readStored(storages.left, { id }), await readStored(storages.right, { id })];
     void left.chat.send("Hello");
     const [connection] = left.connections;
@@ -352,7 +358,7 @@ describe("a chat in several tabs", () => {
 
   test("ignores late text of a response, and never writes the response of another tab", async () => {
     const id = `tabs-${Math.random()}`;
-    const storages = passingStorages();
+    const storages = createBroadcastingStorages();
     const rightWrites: unknown[] = [];
     const right = await readStored(
       {
@@ -372,13 +378,13 @@ describe("a chat in several tabs", () => {
       await connection?.wanted();
       await left.clock.advance(150);
     }
-    storages.deliver(...storages.passed.slice(0, 1));
+    storages.deliver(...storages.broadcasts.slice(0, 1));
     expect(right.texts()).toEqual(["Hello", "One, two"]);
     await right.clock.advance(5000);
     expect(rightWrites).toEqual([]);
     left.chat.stop();
     await until(right.chat, ({ messages }) => messages.at(-1)?.outcome === "stopped");
-    storages.deliver(...storages.passed);
+    storages.deliver(...storages.broadcasts);
     expect(right.chat.getSnapshot().messages.at(-1)).toMatchObject({
       content: "One, two",
       outcome: "stopped",
@@ -404,7 +410,7 @@ describe("a chat in several tabs", () => {
   });
 
   /** Creates a storage of another tab, which gets changes only when `deliver` is called. */
-  function lateStorage(inner: ChatStorage) {
+  function createLateStorage(inner: ChatStorage) {
     let events: (() => void)[] | undefined;
     const late: ChatStorage = {
       ...inner,
@@ -427,7 +433,7 @@ describe("a chat in several tabs", () => {
   test("a removed response stays removed if another tab gets the removal after the lock is free", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    const { late, hold, deliver } = lateStorage(storage);
+    const { late, hold, deliver } = createLateStorage(storage);
     const [left, right] = [await readStored(storage, { id }), await readStored(late, { id })];
     void left.chat.send("Hello");
     const [connection] = left.connections;
@@ -474,7 +480,7 @@ describe("a chat in several tabs", () => {
   test("a response that another tab removes stays removed if its own tab writes it before it gets the removal", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
-    const { late, hold, deliver } = lateStorage(storage);
+    const { late, hold, deliver } = createLateStorage(storage);
     const [left, right] = [await readStored(storage, { id }), await readStored(late, { id })];
     void right.chat.send("Hello");
     const [connection] = right.connections;
@@ -500,7 +506,7 @@ describe("a chat in several tabs", () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     await storeMessages(storage, id, [question, calling({ a: "needs-output" })]);
-    const { late, hold, deliver } = lateStorage(storage);
+    const { late, hold, deliver } = createLateStorage(storage);
     const [left, right] = [await readStored(storage, { id }), await readStored(late, { id })];
     hold();
     left.chat.reset();
@@ -531,7 +537,7 @@ describe("a chat in several tabs", () => {
 
   test("a response that its closed tab could broadcast but not store stays in the other tabs", async () => {
     const id = `tabs-${Math.random()}`;
-    const storages = passingStorages();
+    const storages = createBroadcastingStorages();
     const full = {
       ...storages.left,
       write: () => Promise.reject(new DOMException("full", "QuotaExceededError")),
@@ -561,8 +567,8 @@ describe("a chat in several tabs", () => {
     const stored = [...records] as [string, { message: ChatMessage }][];
     const [key, record] = stored.filter(([, { message }]) => message?.content === "Good day")[0] ?? [];
     const { outcome: _, ...message } = { ...record?.message };
-    const underWay = { ...record, message: { ...message, content: "Good", streamId: "s-1" }, revision: 99 };
-    await storage.write(`chat/${id}`, new Map([[String(key), underWay]]));
+    const inFlight = { ...record, message: { ...message, content: "Good", streamId: "s-1" }, revision: 99 };
+    await storage.write(`chat/${id}`, new Map([[String(key), inFlight]]));
     await settled();
     expect(tab.chat.getSnapshot().messages.at(-1)).toMatchObject({
       content: "Good day",

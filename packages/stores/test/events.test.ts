@@ -331,7 +331,7 @@ describe("the events of a call", () => {
     expect(ends()).toMatchObject([{ error }]);
   });
 
-  test("end as truncated if the stream broke off, and as unknown without a response", async () => {
+  test("end as truncated if the stream broke off, and as an error that may be billed without a response", async () => {
     const cut = recordEvents(() => streamResponse(frame({ content: "Hel" })));
     await catchError(streamChat(cut.client, question).result());
     expect(cut.ends()).toMatchObject([{ outcome: "truncated", error: { name: "StreamError" } }]);
@@ -370,7 +370,10 @@ describe("the events of a call", () => {
 
 describe("headers", () => {
   /** Creates a client that records the arguments of its `headers` and sends the call's id. */
-  function identified(respond: Parameters<typeof createTestClient>[0], options: Partial<ClientOptions> = {}) {
+  function createIdentifiedClient(
+    respond: Parameters<typeof createTestClient>[0],
+    options: Partial<ClientOptions> = {},
+  ) {
     const given: CallInfo[] = [];
     const all = recordEvents(respond, {
       ...options,
@@ -383,7 +386,7 @@ describe("headers", () => {
   }
 
   test("are called with the ids that the events of the call have, and without the request", async () => {
-    const { client, given, events, sent } = identified(() => Response.json(completion));
+    const { client, given, events, sent } = createIdentifiedClient(() => Response.json(completion));
     await Promise.all([completeChat(client, question), completeChat(client, question)]);
     const { kind, model, path } = events[0] as CallEvent;
     const callIds = [...new Set(events.map(({ callId }) => callId))];
@@ -393,7 +396,7 @@ describe("headers", () => {
   });
 
   test("are called once for all attempts of a request", async () => {
-    const { client, given, sent } = identified(
+    const { client, given, sent } = createIdentifiedClient(
       (_, nth) => (nth === 1 ? refusal(429, { "retry-after": "0" }) : Response.json(completion)),
       { clock: stoppedClock() },
     );
@@ -405,14 +408,14 @@ describe("headers", () => {
 
   test("get the ids of the chat and the message", async () => {
     const respond = () => streamResponse(frame({ content: "Hi" }, "stop") + DONE);
-    const { client, given } = identified(respond);
+    const { client, given } = createIdentifiedClient(respond);
     const chat = createChatStore(client, { model: "delta-5.3", id: "trip" });
     await chat.send("Hello");
     expect(given).toMatchObject([{ chatId: "trip", messageId: chat.getSnapshot().messages[1]?.id }]);
   });
 
   test("get the ids of the call whose proxy is probed, with the path of the probe", async () => {
-    const { client, given, events } = identified(
+    const { client, given, events } = createIdentifiedClient(
       (request) => {
         if (request.url.endsWith("/health"))
           return Response.json({}, { headers: { "x-sluice-features": "" } });
@@ -429,7 +432,7 @@ describe("headers", () => {
   });
 
   test("get only the path for a request that belongs to no call", async () => {
-    const { client, given } = identified(() => Response.json({}));
+    const { client, given } = createIdentifiedClient(() => Response.json({}));
     await sendRequest(client, "/v1/notes", {}, () => undefined);
     expect(given).toEqual([{ path: "/v1/notes" }]);
   });

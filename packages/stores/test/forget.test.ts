@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import { createTestClient, frame, settled, waitUntil } from "../../core/test/support/gateway.js";
 import { streamText } from "../../core/test/support/reply-streams.js";
 import { until } from "./support/chat.js";
-import { listStored, openPage, request } from "./support/scoped-pages.js";
+import { listStored, openPage, request } from "./support/user-pages.js";
 
-/** Creates a storage whose writes wait while they are held, except for the notice of a tab. */
+/** Creates a storage whose writes wait while they are held, except for the record of a sign-out. */
 function createSlowStorage(inner: ChatStorage) {
   let held: Promise<void> | undefined;
   let release: () => void = () => {};
@@ -38,13 +38,13 @@ describe("Signing out", () => {
     await settled();
     expect(await listStored(storage, "ann")).toEqual([]);
     expect([ann.texts(), ann.list.getSnapshot()]).toEqual([[], []]);
-    for (const [page, scope] of [
+    for (const [page, user] of [
       [bob, "bob"],
       [nobody, undefined],
     ] as const) {
-      expect(page.texts()).toEqual([`question of ${scope}`, "Hi"]);
+      expect(page.texts()).toEqual([`question of ${user}`, "Hi"]);
       expect(page.list.getSnapshot()).toHaveLength(1);
-      expect((await listStored(storage, scope)).length).toBeGreaterThan(3);
+      expect((await listStored(storage, user)).length).toBeGreaterThan(3);
     }
   });
 
@@ -146,18 +146,18 @@ describe("Signing out", () => {
 
   test("returns the error of a failed removal, and removes the records the next time", async () => {
     const inner = memoryStorage();
-    let isIll = false;
-    const ill = () => Promise.reject(new DOMException("closed", "InvalidStateError"));
+    let isFailing = false;
+    const fail = () => Promise.reject(new DOMException("closed", "InvalidStateError"));
     const storage: ChatStorage = {
       ...inner,
-      write: (name, changes) => (isIll ? ill() : inner.write(name, changes)),
-      clear: (name) => (isIll ? ill() : (inner.clear?.(name) ?? Promise.resolve())),
+      write: (name, changes) => (isFailing ? fail() : inner.write(name, changes)),
+      clear: (name) => (isFailing ? fail() : (inner.clear?.(name) ?? Promise.resolve())),
     };
     const { client, use } = openPage(storage, "ann");
     await use();
-    isIll = true;
+    isFailing = true;
     expect((await signOut(client)).errors).toMatchObject([{ name: "InvalidStateError" }]);
-    isIll = false;
+    isFailing = false;
     expect(await signOut(client)).toEqual({ unsent: 0, errors: [] });
     expect(await listStored(inner, "ann")).toEqual([]);
   });

@@ -288,7 +288,7 @@ describe("images that failed", () => {
     ]);
   });
 
-  test("were not sent if the apiKey function fails, and the thrown value becomes an error", async () => {
+  test("were not sent if the headers function fails, and the thrown value is the cause of the error", async () => {
     const headers = () => Promise.reject("signed out");
     const { store, requests } = createLiveStore({ model }, { headers });
     const { error } = await store.generate(reef);

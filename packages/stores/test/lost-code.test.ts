@@ -64,7 +64,7 @@ function serveStoredStream({ method, headers }: Request): Response {
 }
 
 describe("a resumable stream that breaks off", () => {
-  test("It can still be resumed after a reload without chat/optional-parts, and retry() returns the value", async () => {
+  test("It can be resumed after a reload that could not load the code for schemas, and retry() returns the value", async () => {
     const { createChatStore, memoryStorage, client, requests } = await openPageWithout(
       ["chat/optional-parts"],
       serveStoredStream,
@@ -93,7 +93,7 @@ describe("a resumable stream that breaks off", () => {
 });
 
 describe("a chat whose own code can't be loaded", () => {
-  test("A response with tool calls stays without chat/optional-parts, and no tool runs", async () => {
+  test("A response with tool calls stays if the code for tools is lost, and no tool runs", async () => {
     const { createChatStore, defineTool, client, requests } = await openPageWithout(
       ["chat/optional-parts"],
       () => streamResponse(streamCalls({ a: ["pay", "{}"] }, { content: "I pay." })),
@@ -114,7 +114,7 @@ describe("a chat whose own code can't be loaded", () => {
     expect(requests).toEqual(["POST"]);
   });
 
-  test("A call that waits stays pending without chat/optional-parts, and its approval is not sent", async () => {
+  test("A call that waits stays pending if the code for tools is lost, and its approval is not sent", async () => {
     const { createChatStore, client, requests } = await openPageWithout(["chat/optional-parts"], () =>
       streamResponse(streamText("Paid")),
     );
@@ -131,14 +131,10 @@ describe("a chat whose own code can't be loaded", () => {
     expect(requests).toEqual([]);
   });
 
-  test.each([
-    ["a history with tool calls", "chat/optional-parts"],
-    ["prepareMessages", "chat/optional-parts"],
-    ["a schema", "chat/optional-parts"],
-  ])(
+  test.each(["a history with tool calls", "prepareMessages", "a schema"])(
     "A message that is not sent without the code for %s stays, and retry() sends it",
-    async (part, module) => {
-      const { createChatStore, client, requests } = await openPageWithout([module], () =>
+    async (part) => {
+      const { createChatStore, client, requests } = await openPageWithout(["chat/optional-parts"], () =>
         streamResponse(streamText("{}")),
       );
       const call = { id: "a", name: "pay", arguments: "{}", input: {}, state: "done", output: 1 } as const;

@@ -62,8 +62,7 @@ function createStream(text: string, made: (piece: string) => unknown): ReadableS
   });
 }
 
-const encoded = (piece: string) => new TextEncoder().encode(piece);
-/** Encodes pieces that do not split a character. */
+const encode = (piece: string) => new TextEncoder().encode(piece);
 const bodies: readonly (readonly [string, (text: string) => unknown])[] = [
   ["a stream of texts", (text) => createStream(text, (piece) => piece)],
   [
@@ -83,7 +82,7 @@ let rest = "";
 function encodeWhole(piece: string): Uint8Array {
   const text = rest + piece;
   rest = /[\uD800-\uDBFF]$/.test(text) ? text.slice(-1) : "";
-  return encoded(rest ? text.slice(0, -1) : text);
+  return encode(rest ? text.slice(0, -1) : text);
 }
 
 describe.each(bodies)("With standardFetch, a response whose body is %s", (_, made) => {
@@ -116,7 +115,7 @@ describe("A response whose body was read by other code", () => {
   const readers: readonly (readonly [string, (response: Response) => unknown])[] = [
     ["locked", (response) => response.body?.getReader()],
     ["used", (response) => response.text()],
-    ["used and let go", async (response) => (await response.body?.getReader().read())?.done],
+    ["used and released", async (response) => (await response.body?.getReader().read())?.done],
   ];
 
   test.each(readers)("is an error that names the fix, and is requested once: %s", async (_, read) => {
@@ -175,7 +174,7 @@ test("A response without a body that was read by other code is an error that nam
 });
 
 test("A redirect with a stream of Node as its body is followed like any redirect", async () => {
-  const { client } = createTestClient(() => createResponse(readPieces("moved", encoded), 302));
+  const { client } = createTestClient(() => createResponse(readPieces("moved", encode), 302));
   expect(await catchError(streamChat(client, question).result())).toMatchObject({ status: 302 });
 });
 

@@ -39,13 +39,13 @@ describe("an image store behind a proxy with idempotency", () => {
   const images = Response.json({ data: [{ url: "https://files.test/1.png" }] });
   const reef = { prompt: "A reef" };
 
-  function opened(gateway: (nth: number) => Response | Promise<Response> = () => images.clone()) {
+  function openStore(gateway: (nth: number) => Response | Promise<Response> = () => images.clone()) {
     const proxy = openOnce(gateway, once);
     return { ...proxy, store: createImageStore(proxy.page(), { model: "gamma-image-5-0-260128" }) };
   }
 
   test("gets lost images by the same request, even if they are lost repeatedly, and pays once", async () => {
-    const { store, sent, keys, lose } = opened();
+    const { store, sent, keys, lose } = openStore();
     lose();
     lose();
     expect([
@@ -57,14 +57,14 @@ describe("an image store behind a proxy with idempotency", () => {
   });
 
   test("pays again for the same request after the images have arrived", async () => {
-    const { store, sent, keys, lose } = opened();
+    const { store, sent, keys, lose } = openStore();
     lose();
     for (let nth = 0; nth < 3; nth += 1) await store.generate(reef);
     expect([sent.length, new Set(keys).size]).toEqual([2, 2]);
   });
 
   test("pays again for another request, and then for the first request", async () => {
-    const { store, sent, lose } = opened();
+    const { store, sent, lose } = openStore();
     lose();
     await store.generate(reef);
     await store.generate({ prompt: "A wreck" });
@@ -73,14 +73,14 @@ describe("an image store behind a proxy with idempotency", () => {
   });
 
   test.each([500, 408, 422, 400])("uses a new key after a %i response", async (status) => {
-    const { store, keys } = opened((nth) => (nth === 1 ? failing(status) : images.clone()));
+    const { store, keys } = openStore((nth) => (nth === 1 ? failing(status) : images.clone()));
     await store.generate(reef);
     expect((await store.generate(reef)).status).toBe("success");
     expect(new Set(keys).size).toBe(2);
   });
 
   test("reuses the key after the proxy has rejected a repetition, because the first request may be billed", async () => {
-    const { store, sent, keys, lose, turnAway } = opened();
+    const { store, sent, keys, lose, turnAway } = openStore();
     lose();
     await store.generate(reef);
     turnAway(401);
@@ -92,7 +92,7 @@ describe("an image store behind a proxy with idempotency", () => {
   });
 
   test("uses a new key after the user has stopped the request", async () => {
-    const { store, keys } = opened((nth) => (nth === 1 ? new Promise(() => {}) : images.clone()));
+    const { store, keys } = openStore((nth) => (nth === 1 ? new Promise(() => {}) : images.clone()));
     const generated = store.generate(reef);
     await expect.poll(() => keys.length).toBe(1);
     store.stop();
@@ -121,7 +121,7 @@ describe("an image store behind a proxy with idempotency", () => {
 });
 
 describe("an asset store behind a proxy with idempotency", () => {
-  function opened() {
+  function openStore() {
     const proxy = openOnce((nth) => Response.json({ Id: `a-${nth}` }), {
       ...once,
       gateway: { assetLookup: async () => ({ Status: "Active" }) },
@@ -133,7 +133,7 @@ describe("an asset store behind a proxy with idempotency", () => {
     ["a file", () => new File(["bytes"], "reef.png", { type: "image/png" })],
     ["an address", () => new URL("https://files.test/reef.png")],
   ])("registers %s once, even if the response was lost", async (_, createSource) => {
-    const { store, sent, keys, lose } = opened();
+    const { store, sent, keys, lose } = openStore();
     const source = createSource();
     lose();
     expect((await store.create(source)).status).toBe("error");
@@ -162,7 +162,7 @@ describe("an asset store behind a proxy with idempotency", () => {
   });
 
   test("registers another file as another asset", async () => {
-    const { store, sent, lose } = opened();
+    const { store, sent, lose } = openStore();
     lose();
     await store.create(new File(["bytes"], "reef.png", { type: "image/png" }));
     await store.create(new File(["bytes"], "reef.png", { type: "image/png" }));
@@ -177,7 +177,7 @@ describe("a video behind a proxy with idempotency", () => {
 
   const createVideo = (nth: number) => Response.json({ id: `t-${nth}`, created_at: 1 });
 
-  const opened = (
+  const openStore = (
     gateway: (nth: number) => Response | Promise<Response> = createVideo,
     options: Parameters<typeof openOnce>[1] = {},
   ) => {
@@ -192,7 +192,7 @@ describe("a video behind a proxy with idempotency", () => {
   };
 
   test("is paid once and listed once if the response was lost", async () => {
-    const { visit, sent, keys, lose } = opened();
+    const { visit, sent, keys, lose } = openStore();
     const { video, entries } = visit(memoryStorage());
     lose();
     expect((await video.create(reef)).status).toBe("error");
@@ -205,7 +205,7 @@ describe("a video behind a proxy with idempotency", () => {
   });
 
   test("is paid once if the page was reloaded after the response was lost", async () => {
-    const { visit, sent, lose } = opened();
+    const { visit, sent, lose } = openStore();
     const storage = memoryStorage();
     lose();
     await visit(storage).video.create(reef);
@@ -216,7 +216,7 @@ describe("a video behind a proxy with idempotency", () => {
   });
 
   test("is paid once if the page was killed while it waited", async () => {
-    const { visit, sent, keys, lose } = opened();
+    const { visit, sent, keys, lose } = openStore();
     const storage = memoryStorage();
     const kill = lose("never");
     const killed = visit(storage).video.create(reef);
@@ -231,7 +231,7 @@ describe("a video behind a proxy with idempotency", () => {
   });
 
   test("is paid once if its page is killed and another open page sends the same request at once", async () => {
-    const { visit, sent, keys, lose } = opened();
+    const { visit, sent, keys, lose } = openStore();
     const storage = memoryStorage();
     const kill = lose("never");
     const killed = visit(storage).video.create(reef);
@@ -256,7 +256,7 @@ describe("a video behind a proxy with idempotency", () => {
   });
 
   test("is another video if the page with the same request still waits", async () => {
-    const { visit, sent, lose } = opened();
+    const { visit, sent, lose } = openStore();
     const storage = memoryStorage();
     const end = lose("never");
     const first = visit(storage).video.create(reef);
@@ -274,7 +274,9 @@ describe("a video behind a proxy with idempotency", () => {
     const first = new Promise<Response>((resolve) => {
       respond = resolve;
     });
-    const { visit, sent, keys } = opened((nth) => (nth === 1 ? first : createVideo(nth)), { features: null });
+    const { visit, sent, keys } = openStore((nth) => (nth === 1 ? first : createVideo(nth)), {
+      features: null,
+    });
     const storage = memoryStorage();
     const held: (() => void)[] = [];
     const late: ChatStorage = {
@@ -322,7 +324,7 @@ describe("a video behind a proxy with idempotency", () => {
   });
 
   test("is paid once if two pages repeat the lost request at once", async () => {
-    const { visit, sent, lose } = opened();
+    const { visit, sent, lose } = openStore();
     const storage = memoryStorage();
     lose();
     await visit(storage).video.create(reef);
@@ -333,7 +335,7 @@ describe("a video behind a proxy with idempotency", () => {
   });
 
   test("is another video for another request, and for the same request after its task is known", async () => {
-    const { visit, sent, lose } = opened();
+    const { visit, sent, lose } = openStore();
     const { video, entries } = visit(memoryStorage());
     lose();
     await video.create(reef);
@@ -346,7 +348,7 @@ describe("a video behind a proxy with idempotency", () => {
   });
 
   test("stays unconfirmed if its repetition is rejected, and is new if the key was used with another body", async () => {
-    const { visit, sent, keys, lose, turnAway } = opened();
+    const { visit, sent, keys, lose, turnAway } = openStore();
     const { video, entries } = visit(memoryStorage());
     lose();
     await video.create(reef);
@@ -361,7 +363,7 @@ describe("a video behind a proxy with idempotency", () => {
   });
 
   test("is new after an error response, and the first entry stays unconfirmed", async () => {
-    const { visit, keys } = opened((nth) =>
+    const { visit, keys } = openStore((nth) =>
       nth === 1 ? failing(504) : Response.json({ id: `t-${nth}`, created_at: 1 }),
     );
     const { video, entries } = visit(memoryStorage());
@@ -372,7 +374,7 @@ describe("a video behind a proxy with idempotency", () => {
   });
 
   test("uses a new key if the stored key is not a valid header", async () => {
-    const { visit, keys, lose } = opened();
+    const { visit, keys, lose } = openStore();
     const storage = memoryStorage();
     lose();
     await visit(storage).video.create(reef);

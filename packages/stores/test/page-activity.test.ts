@@ -4,14 +4,10 @@ import {
   type Presence,
   type VideoTaskStoreOptions,
 } from "@sluice/stores";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createTestClient, settled, shows, stoppedClock } from "../../core/test/support/gateway.js";
 
-const leaves: (() => void)[] = [];
-afterEach(() => {
-  for (const leave of leaves.splice(0)) leave();
-  vi.unstubAllGlobals();
-});
+afterEach(() => vi.unstubAllGlobals());
 
 const MINUTE = 60_000;
 const isResting = ({ nextPollAt }: { nextPollAt: number | undefined }) => nextPollAt !== undefined;
@@ -50,9 +46,11 @@ function openBrowserPage(options: VideoTaskStoreOptions = {}) {
   );
   const video = createVideoTaskStore(client, options);
   const attach = async () => {
-    leaves.push(video.subscribe(() => {}));
+    const unsubscribe = video.subscribe(() => {});
+    onTestFinished(unsubscribe);
     video.attach("t-1");
     await shows(video, isResting);
+    return unsubscribe;
   };
   return {
     client,
@@ -168,11 +166,11 @@ describe("a page whose browser has no network", () => {
 
   test("leaves no timer or listener behind", async () => {
     const { network, attach, clock, server, polls } = openBrowserPage();
-    await attach();
+    const unsubscribe = await attach();
     server.respond = lost;
     await network(false);
     await clock.advance(15_000);
-    for (const leave of leaves.splice(0)) leave();
+    unsubscribe();
     await clock.advance(1000);
     expect(clock.sleeping()).toBe(0);
     await network(true);
@@ -194,7 +192,7 @@ describe("a page whose browser has no network", () => {
     await network(false);
     server.respond = () => Response.json({ Id: "a-1", Status: "Processing" });
     const asset = createAssetStore(client);
-    leaves.push(asset.subscribe(() => {}));
+    onTestFinished(asset.subscribe(() => {}));
     asset.attach("a-1");
     await shows(asset, isResting);
     await clock.advance(3000);

@@ -22,13 +22,13 @@ const refusal = (code: string, status = 403) => {
   const headers = { "x-sluice-source": "proxy" };
   return { message, respond: () => Response.json({ error: { message, code } }, { status, headers }) };
 };
-const developed = (respond: () => Response, options: Partial<ClientOptions> = {}) =>
+const createDevelopmentClient = (respond: () => Response, options: Partial<ClientOptions> = {}) =>
   createTestClient(respond, { onEvent: undefined, retry: { limit: 0 }, ...options }).client;
 /** Prints one more line and waits for it, so that all earlier lines are printed. */
 async function printAnother(): Promise<void> {
   const { message, respond } = refusal("model_not_allowed");
   vi.unstubAllEnvs();
-  await createChatStore(developed(respond), { model: "delta-5.3" }).send("Hello");
+  await createChatStore(createDevelopmentClient(respond), { model: "delta-5.3" }).send("Hello");
   await vi.waitFor(() => expect(lines().at(-1)).toContain(message));
 }
 
@@ -37,7 +37,7 @@ test.each(["origin_not_allowed", "model_not_allowed", "field_not_allowed", "not_
   async (code) => {
     const { message, respond } = refusal(code);
     for (const _ of [1, 2]) {
-      const chat = createChatStore(developed(respond), { model: "delta-5.3" });
+      const chat = createChatStore(createDevelopmentClient(respond), { model: "delta-5.3" });
       expect(await chat.send("Hello")).toMatchObject({ error: { message } });
     }
     await printAnother();
@@ -48,7 +48,7 @@ test.each(["origin_not_allowed", "model_not_allowed", "field_not_allowed", "not_
 test("prints a wrong base URL", async () => {
   const page = `<title>My app ${++count}</title>`;
   await createChatStore(
-    developed(() => new Response(page, { status: 404 })),
+    createDevelopmentClient(() => new Response(page, { status: 404 })),
     { model: "delta-5.3" },
   ).send("Hello");
   await vi.waitFor(() =>
@@ -61,7 +61,7 @@ test("prints a wrong base URL", async () => {
 });
 
 test("prints each broken rule of a request of a chat, of images and of a video", async () => {
-  const client = developed(() => new Response());
+  const client = createDevelopmentClient(() => new Response());
   await createChatStore(client, { model: "alpha-v4.1-flash", params: { temperature: 7 } }).send("Hello");
   await createImageStore(client, { model: "gamma-image-5-0-260128" }).generate({
     prompt: "A reef",
@@ -82,7 +82,7 @@ test.each([
   ["a service that is down", "upstream_error", 502],
 ])("prints nothing about errors that users cause: %s", async (_, code, status) => {
   const { respond } = refusal(code, status);
-  await createChatStore(developed(respond), { model: "delta-5.3" }).send("Hello");
+  await createChatStore(createDevelopmentClient(respond), { model: "delta-5.3" }).send("Hello");
   await printAnother();
   expect(lines()).toHaveLength(1);
 });
@@ -94,7 +94,7 @@ test("prints nothing about a file that a user has chosen", async () => {
     rule: "media.first-frame.format",
   };
   const uploads = { upload: () => Promise.reject(new Error()), check: () => [issue] };
-  const store = createVideoTaskStore(developed(() => new Response(), { uploads }));
+  const store = createVideoTaskStore(createDevelopmentClient(() => new Response(), { uploads }));
   expect(await store.create({ model: "beta3.0-video", input: { prompt: "A reef" } })).toMatchObject({
     error: { name: "ValidationError", issues: [issue] },
   });
@@ -104,7 +104,7 @@ test("prints nothing about a file that a user has chosen", async () => {
 
 test("prints nothing if a user sends twice before the response arrives", async () => {
   const { respond } = refusal("rate_limited", 429);
-  const chat = createChatStore(developed(respond), { model: "delta-5.3" });
+  const chat = createChatStore(createDevelopmentClient(respond), { model: "delta-5.3" });
   const [, second] = await Promise.all([chat.send("Hello"), chat.send("Hello")]);
   expect(second).toMatchObject({ outcome: "not-sent", error: { name: "ConfigurationError" } });
   await printAnother();
@@ -113,11 +113,11 @@ test("prints nothing if a user sends twice before the response arrives", async (
 
 test("prints nothing in production, or if `onEvent` receives the mistake", async () => {
   const { respond } = refusal("origin_not_allowed");
-  const send = (client: ReturnType<typeof developed>) =>
+  const send = (client: ReturnType<typeof createDevelopmentClient>) =>
     createChatStore(client, { model: "delta-5.3" }).send("Hello");
-  await send(developed(respond, { onEvent: () => {} }));
+  await send(createDevelopmentClient(respond, { onEvent: () => {} }));
   vi.stubEnv("NODE_ENV", "production");
-  await send(developed(respond));
+  await send(createDevelopmentClient(respond));
   await printAnother();
   expect(lines()).toHaveLength(1);
 });

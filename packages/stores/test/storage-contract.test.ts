@@ -12,7 +12,7 @@ const nothing = () => {};
 const silence = new Promise<never>(nothing);
 
 /** Runs all cases on a changed storage in memory, and returns the errors by title. */
-async function createBroken(change: Change, more: Partial<StorageContract> = {}) {
+async function runOnBroken(change: Change, more: Partial<StorageContract> = {}) {
   const inner = memoryStorage();
   const create = () => ({ ...inner, ...change(inner) });
   // most mistakes are detected by a missing change event
@@ -29,7 +29,7 @@ const writing = (change: (changes: Map<string, unknown>) => Map<string, unknown>
 };
 
 /** Creates a storage whose collections are plain objects, as in a first draft. */
-function createDrafted(values: "live" | "copied"): Change {
+function createObjectStorage(values: "live" | "copied"): Change {
   const collections: Record<string, Record<string, unknown>> = {};
   return () => ({
     read: async (name) => new Map(Object.entries(collections[name] ?? {})),
@@ -105,8 +105,12 @@ const mutants: [mistake: string, failing: string, change: Change, more?: Partial
       },
     }),
   ],
-  ["stores objects instead of copies", "stores a record as it was", createDrafted("live")],
-  ["loses records with names of Object.prototype", "accepts any text as a key", createDrafted("copied")],
+  ["stores objects instead of copies", "stores a record as it was", createObjectStorage("live")],
+  [
+    "loses records with names of Object.prototype",
+    "accepts any text as a key",
+    createObjectStorage("copied"),
+  ],
   [
     "ignores the case of names",
     "accepts any text as a key",
@@ -267,12 +271,12 @@ const mutants: [mistake: string, failing: string, change: Change, more?: Partial
   ],
   ["does not broadcast records", "broadcasts records to the subscribers", () => ({ broadcast: nothing })],
   [
-    "stores passed records",
+    "stores the records that it broadcasts",
     "broadcasts records to the subscribers",
     (inner) => ({ broadcast: (name, changes) => void inner.write(name, changes) }),
   ],
   [
-    "drops collections with the same prefix",
+    "clears collections with the same prefix",
     "clears a collection and the collections below it",
     (inner) => ({
       clear: async (name) => {
@@ -323,7 +327,7 @@ const mutants: [mistake: string, failing: string, change: Change, more?: Partial
   ],
 ];
 test.each(mutants)("The contract rejects a storage that %s", async (_, failing, change, more) => {
-  const errors = await createBroken(change, more);
+  const errors = await runOnBroken(change, more);
   expect(Object.keys(errors)).toContainEqual(expect.stringContaining(failing));
 });
 

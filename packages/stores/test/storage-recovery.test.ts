@@ -13,7 +13,7 @@ import { until } from "./support/chat.js";
 
 afterEach(() => vi.unstubAllGlobals());
 
-type Illness = "full" | "closed" | "hanging" | undefined;
+type Failure = "full" | "closed" | "hanging" | undefined;
 
 /** Creates a storage that fails and recovers. `writes` has the keys of each attempted write. */
 function createFailingStorage() {
@@ -22,7 +22,7 @@ function createFailingStorage() {
   const disk = {
     inner,
     writes,
-    illness: undefined as Illness,
+    failure: undefined as Failure,
     /** Returns true for a record that is always rejected. */
     refuses: (_: unknown): boolean => false,
     reads: "well" as "well" | "failing",
@@ -35,10 +35,10 @@ function createFailingStorage() {
         : inner.read(collection),
     async write(collection, changes) {
       writes.push([...changes.keys()]);
-      const { illness } = disk;
-      if (illness === "hanging") await new Promise(() => {});
-      if (illness === "full") throw new DOMException("no room", "QuotaExceededError");
-      if (illness === "closed") throw new DOMException("closed", "InvalidStateError");
+      const { failure } = disk;
+      if (failure === "hanging") await new Promise(() => {});
+      if (failure === "full") throw new DOMException("no room", "QuotaExceededError");
+      if (failure === "closed") throw new DOMException("closed", "InvalidStateError");
       if ([...changes.values()].some(disk.refuses)) throw new DOMException("no copy", "DataCloneError");
       await inner.write(collection, changes);
     },
@@ -87,20 +87,20 @@ async function reload(storage: ChatStorage): Promise<readonly string[]> {
 const turns = (...questions: readonly string[]) => questions.flatMap((text) => [text, `to ${text}`]);
 
 describe("A chat whose storage fails", () => {
-  test.each<[Illness]>([["full"], ["closed"], ["hanging"]])(
+  test.each<[Failure]>([["full"], ["closed"], ["hanging"]])(
     "has all of its messages after a reload, if the storage was %s and works again",
-    async (illness) => {
+    async (failure) => {
       const { disk, storage } = createFailingStorage();
       const page = openPage(storage);
       await page.sendMessages("a");
-      disk.illness = illness;
+      disk.failure = failure;
       await page.sendMessages("b", "c");
       await page.clock.advance(10_000);
       expect(page.unsaved()).toBe(4);
-      disk.illness = undefined;
+      disk.failure = undefined;
       await page.sendMessages("d", "e");
       // a stalled write delays the next one by 3 s
-      if (illness === "hanging") await page.clock.advance(3000);
+      if (failure === "hanging") await page.clock.advance(3000);
       expect(page.unsaved()).toBe(0);
       expect(await reload(disk.inner)).toEqual(turns("a", "b", "c", "d", "e"));
       expect(page.events).toEqual(["failure", "recovered"]);
@@ -110,10 +110,10 @@ describe("A chat whose storage fails", () => {
   test("writes unsaved messages when the storage recovers, without a new message", async () => {
     const { disk, storage } = createFailingStorage();
     const page = openPage(storage);
-    disk.illness = "full";
+    disk.failure = "full";
     await page.sendMessages("a", "b");
     await page.clock.advance(600_000);
-    disk.illness = undefined;
+    disk.failure = undefined;
     await page.clock.advance(60_000);
     expect(page.unsaved()).toBe(0);
     expect(await reload(disk.inner)).toEqual(turns("a", "b"));
@@ -122,12 +122,12 @@ describe("A chat whose storage fails", () => {
   test("writes unsaved messages when the chat is closed, or later when the storage recovers", async () => {
     const { disk, storage } = createFailingStorage();
     const page = openPage(storage);
-    disk.illness = "closed";
+    disk.failure = "closed";
     await page.sendMessages("a");
     const before = disk.writes.length;
     page.chat.close();
     await settled();
-    disk.illness = undefined;
+    disk.failure = undefined;
     await page.clock.advance(60_000);
     expect(disk.writes.length).toBeGreaterThan(before);
     expect(await reload(disk.inner)).toEqual(turns("a"));
@@ -140,9 +140,9 @@ describe("A chat whose storage fails", () => {
     disk.refuses = (record) => JSON.stringify(record)?.includes("poison") ?? false;
     const page = openPage(storage);
     await page.sendMessages("a poison");
-    disk.illness = "full";
+    disk.failure = "full";
     await page.sendMessages("b", "c");
-    disk.illness = undefined;
+    disk.failure = undefined;
     disk.writes.length = 0;
     window.dispatchEvent(new Event("pagehide"));
     // all writes have begun, because a closing page does nothing later
@@ -158,11 +158,11 @@ describe("A chat whose storage fails", () => {
     const { disk, storage } = createFailingStorage();
     const page = openPage(storage);
     await page.sendMessages("a");
-    disk.illness = "hanging";
+    disk.failure = "hanging";
     void page.chat.send("b");
     await page.clock.advance(1000);
     expect(page.texts()).toEqual(turns("a", "b"));
-    disk.illness = undefined;
+    disk.failure = undefined;
     window.dispatchEvent(new Event("pagehide"));
     await settled();
     expect(await reload(disk.inner)).toEqual(turns("a", "b"));
@@ -218,7 +218,7 @@ describe("A chat whose storage fails", () => {
     disk.reads = "well";
     await clock.advance(600_000);
     expect(persistence()).toEqual({ status: "saved", pending: 0 });
-    disk.illness = "full";
+    disk.failure = "full";
     await sendMessages("b");
     await clock.advance(1000);
     expect(persistence()).toEqual({ status: "unsaved", pending: 2, error: expect.any(Error) });
@@ -228,7 +228,7 @@ describe("A chat whose storage fails", () => {
     const { disk, storage } = createFailingStorage();
     const page = openPage(storage);
     await until(page.chat, ({ persistence }) => persistence?.status !== "restoring");
-    disk.illness = "closed";
+    disk.failure = "closed";
     page.chat.setMessages(
       Array.from({ length: 2000 }, (_, nth) => ({ role: nth % 2 ? "assistant" : "user", content: `${nth}` })),
     );
@@ -238,7 +238,7 @@ describe("A chat whose storage fails", () => {
     await page.clock.advance(600_000);
     expect(disk.writes.length - first).toBeLessThan(20 * 10);
     expect(Math.max(...disk.writes.slice(first).map(({ length }) => length))).toBeLessThan(20);
-    disk.illness = undefined;
+    disk.failure = undefined;
     await page.clock.advance(60_000);
     expect(page.unsaved()).toBe(0);
     expect(await reload(disk.inner)).toHaveLength(2000);
@@ -260,11 +260,11 @@ describe("A chat whose storage fails", () => {
     const { disk, storage } = createFailingStorage();
     const page = openPage(storage);
     await page.sendMessages("a", "b");
-    disk.illness = "full";
+    disk.failure = "full";
     page.chat.reset();
     await settled();
     expect(page.unsaved()).toBe(4);
-    disk.illness = undefined;
+    disk.failure = undefined;
     await page.clock.advance(10_000);
     expect([page.unsaved(), await reload(disk.inner)]).toEqual([0, []]);
   });
@@ -296,7 +296,7 @@ function createStallingStorage(clock: Clock, { eachMs }: { readonly eachMs: numb
       return waiting.length;
     },
     /** Runs the pending operations, and all later ones at once. */
-    async wake() {
+    async recover() {
       disk.hangs = false;
       while (waiting.length > 0) await waiting.shift()?.();
     },
@@ -330,9 +330,9 @@ describe("A chat whose storage stalls for hours", () => {
     await page.sendMessages("c");
     expect(page.unsaved()).toBe(6);
     expect(disk.unanswered).toBeLessThan(25);
-    const woken = disk.wake();
+    const recovered = disk.recover();
     await clock.advance(180_000);
-    await woken;
+    await recovered;
     expect(page.unsaved()).toBe(0);
     expect(await reload(disk.inner)).toEqual(turns("a", "b", "c"));
     expect(page.events).toEqual(["failure", "recovered"]);
@@ -349,9 +349,9 @@ describe("A chat whose storage stalls for hours", () => {
     }
     expect(page.unsaved()).toBe(120);
     expect(disk.unanswered).toBeLessThan(25);
-    const woken = disk.wake();
+    const recovered = disk.recover();
     await clock.advance(30_000);
-    await woken;
+    await recovered;
     expect([page.unsaved(), await reload(disk.inner)]).toEqual([0, turns(...questions)]);
   });
 
@@ -366,21 +366,21 @@ describe("A chat whose storage stalls for hours", () => {
     await page.sendMessages("b");
     disk.hangs = false;
     window.dispatchEvent(new Event("pagehide"));
-    const woken = disk.wake();
+    const recovered = disk.recover();
     await clock.advance(1000);
-    await woken;
+    await recovered;
     expect(await reload(disk.inner)).toEqual(turns("a", "b"));
   });
 
   test("tries again after growing waits if the storage has lost the pending writes", async () => {
     const { disk, storage } = createFailingStorage();
     const page = openPage(storage);
-    disk.illness = "hanging";
+    disk.failure = "hanging";
     await page.sendMessages("a");
     await page.clock.advance(hours(1));
     const requestCount = disk.writes.length;
     expect(requestCount).toBeLessThan(25);
-    disk.illness = undefined;
+    disk.failure = undefined;
     await page.clock.advance(hours(2));
     expect(page.unsaved()).toBe(0);
     expect(await reload(disk.inner)).toEqual(turns("a"));
@@ -398,9 +398,9 @@ describe("A chat whose storage stalls for hours", () => {
     await clock.advance(hours(1));
     page.chat.reset();
     await page.sendMessages("b");
-    const woken = disk.wake();
+    const recovered = disk.recover();
     await clock.advance(10_000);
-    await woken;
+    await recovered;
     expect([page.unsaved(), await reload(disk.inner)]).toEqual([0, turns("b")]);
   });
 });
@@ -450,10 +450,10 @@ describe("A list of videos whose storage fails", () => {
   test("has every paid task after a reload, if the storage recovers", async () => {
     const { disk, storage } = createFailingStorage();
     const page = open(storage);
-    disk.illness = "full";
+    disk.failure = "full";
     await page.create();
     await page.create();
-    disk.illness = undefined;
+    disk.failure = undefined;
     await page.clock.advance(10_000);
     expect((await open(disk.inner).list()).sort()).toEqual(["video-1", "video-2"]);
   });
@@ -492,9 +492,9 @@ describe("A list of videos whose storage fails", () => {
     vi.stubGlobal("addEventListener", window.addEventListener.bind(window));
     const { disk, storage } = createFailingStorage();
     const page = open(storage);
-    disk.illness = "full";
+    disk.failure = "full";
     await page.create();
-    disk.illness = undefined;
+    disk.failure = undefined;
     window.dispatchEvent(new Event("pagehide"));
     await settled();
     expect(await open(disk.inner).list()).toEqual(["video-1"]);
@@ -503,7 +503,7 @@ describe("A list of videos whose storage fails", () => {
   test("sends a request within 3 s even if two earlier writes hang", async () => {
     const { disk, storage } = createFailingStorage();
     const page = open(storage);
-    disk.illness = "hanging";
+    disk.failure = "hanging";
     const [first, second] = [page.create(), page.create()];
     // each waits for its first entry, and for the entry with its handle
     await page.clock.advance(6000);

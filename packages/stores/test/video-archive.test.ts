@@ -65,8 +65,8 @@ function openPage(copied: readonly string[], expiresAt = () => Date.now() + DAY_
   return { ...opened, bodies };
 }
 
-const createTask = ({ task }: VideoTaskEntry) => (task?.state === "succeeded" ? task : undefined);
-const listURLs = (list: VideoTaskList) => list.getSnapshot().map((entry) => createTask(entry)?.url);
+const findVideo = ({ task }: VideoTaskEntry) => (task?.state === "succeeded" ? task : undefined);
+const listURLs = (list: VideoTaskList) => list.getSnapshot().map((entry) => findVideo(entry)?.url);
 
 function subscribe(list: VideoTaskList): VideoTaskList {
   onTestFinished(list.subscribe(() => {}));
@@ -86,7 +86,7 @@ describe("a link that has expired", () => {
   test("is renewed together with the last frame, which is removed if it was not copied", async () => {
     const { client } = openPage(["framed", "a"]);
     const storage = await createStorage(["framed", "a"], Date.now() - 1000, { lastFrameURL: FRAME });
-    const tasks = (await listVideoTasks(client, { storage })).map(createTask);
+    const tasks = (await listVideoTasks(client, { storage })).map(findVideo);
     const framed = tasks.find((task) => task?.id === "framed");
     expect([framed?.url, framed?.lastFrameURL]).toEqual([linkTo("framed"), linkTo("framed-last")]);
     const other = tasks.find((task) => task?.id === "a");
@@ -97,7 +97,7 @@ describe("a link that has expired", () => {
     const ids = ["a", "b", "c"];
     const { client, bodies, requests } = openPage(ids);
     const tasks = await listVideoTasks(client, { storage: await createStorage(ids) });
-    expect(tasks.map((entry) => createTask(entry)?.url)).toEqual(ids.map(linkTo));
+    expect(tasks.map((entry) => findVideo(entry)?.url)).toEqual(ids.map(linkTo));
     expect([bodies, requests.length]).toEqual([[{ tasks: ids, urls: [] }], 1]);
   });
 
@@ -129,7 +129,7 @@ describe("a link that has expired", () => {
   test("does not change if the proxy's response is not a list of copies", async () => {
     const { client } = createTestClient(() => Response.json({ files: [{ name: "a", id: "a" }] }));
     const [entry] = await listVideoTasks(client, { storage: await createStorage(["a"]) });
-    expect([entry && createTask(entry)?.url, entry?.error]).toEqual([GATEWAY, undefined]);
+    expect([entry && findVideo(entry)?.url, entry?.error]).toEqual([GATEWAY, undefined]);
     await expect(getArchivedMedia(client, { tasks: ["a"] })).rejects.toMatchObject({ name: "ResponseError" });
   });
 
@@ -152,7 +152,7 @@ describe("a link that has expired", () => {
     const list = subscribe(createVideoTaskList(client, { storage: await createStorage(["a"]) }));
     await shows(list, () => listURLs(list).includes(linkTo("a")));
     const [entry] = list.getSnapshot();
-    expect(entry && createTask(entry)?.expiresAt).toBe(Date.now() + DAY_MS / 24);
+    expect(entry && findVideo(entry)?.expiresAt).toBe(Date.now() + DAY_MS / 24);
     expect(requests).toHaveLength(1);
   });
 
@@ -161,7 +161,7 @@ describe("a link that has expired", () => {
     const storage = await createStorage(["a"]);
     const list = subscribe(createVideoTaskList(client, { storage }));
     const isGone = () =>
-      list.getSnapshot().some((entry) => createTask(entry) && !createTask(entry)?.storedUntil);
+      list.getSnapshot().some((entry) => findVideo(entry) && !findVideo(entry)?.storedUntil);
     await shows(list, isGone);
     expect([listURLs(list), requests.length]).toEqual([[GATEWAY], 1]);
     expect(await listVideoTasks(openPage([]).client, { storage })).toEqual([]);
@@ -170,11 +170,11 @@ describe("a link that has expired", () => {
   test("is requested again later if the proxy fails, and the task shows no error", async () => {
     const { client } = createTestClient(() => new Response(null, { status: 503 }), { retry: { limit: 0 } });
     const list = subscribe(createVideoTaskList(client, { storage: await createStorage(["a"]) }));
-    const later = () => list.getSnapshot().some((entry) => (createTask(entry)?.expiresAt ?? 0) > Date.now());
+    const later = () => list.getSnapshot().some((entry) => (findVideo(entry)?.expiresAt ?? 0) > Date.now());
     await shows(list, later);
     const [entry] = list.getSnapshot();
     expect([listURLs(list), entry?.error]).toEqual([[GATEWAY], undefined]);
-    expect(entry && createTask(entry)?.storedUntil).toBeGreaterThan(Date.now());
+    expect(entry && findVideo(entry)?.storedUntil).toBeGreaterThan(Date.now());
   });
 
   test("is never shown if it had expired before the page saw the end", async () => {
@@ -206,7 +206,7 @@ describe("a link that has expired", () => {
     const { client, requests } = openPage(["a"]);
     const storage = await createStorage(["a"], Date.now() - 1000, { storedUntil: Date.now() });
     const tasks = await listVideoTasks(client, { storage });
-    expect([tasks.map((entry) => createTask(entry)?.url), requests.length]).toEqual([[GATEWAY], 0]);
+    expect([tasks.map((entry) => findVideo(entry)?.url), requests.length]).toEqual([[GATEWAY], 0]);
   });
 
   test("is renewed in the store of a task", async () => {

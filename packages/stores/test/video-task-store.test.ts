@@ -13,7 +13,7 @@ import {
   type Presence,
   type VideoTaskStoreOptions,
 } from "@sluice/stores";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { createTestClient, settled, shows, stoppedClock } from "../../core/test/support/gateway.js";
 import type { Absence } from "../src/tasks/page-presence.js";
 
@@ -59,11 +59,6 @@ function createPresence() {
   return { presence, becomes, listening: () => listeners.size };
 }
 
-const leaves: (() => void)[] = [];
-afterEach(() => {
-  for (const leave of leaves.splice(0)) leave();
-});
-
 /** Opens a page whose queries get `steps`, the last one repeatedly, and whose creates get `create`. */
 function openPage(
   steps: readonly (() => Response | Promise<Response>)[],
@@ -102,9 +97,9 @@ function openPage(
   const open = (more: VideoTaskStoreOptions = {}) =>
     createVideoTaskStore(client, { presence, ...options, ...more });
   const watch = <State>(store: Store<State>) => {
-    const leave = store.subscribe(() => {});
-    leaves.push(leave);
-    return leave;
+    const unsubscribe = store.subscribe(() => {});
+    onTestFinished(unsubscribe);
+    return unsubscribe;
   };
   return { client, clock, queries, creates, becomes, listening, open, watch, presence };
 }
@@ -667,7 +662,7 @@ describe("the check of the client's uploader", () => {
   const issue = { path: "input.media.0", message: "must be larger", rule: "media.first-frame.side" };
 
   /** Creates a check that ends when the test says. */
-  function heldCheck() {
+  function createHeldCheck() {
     const signals: AbortSignal[] = [];
     const ends: ((issues: readonly (typeof issue)[]) => void)[] = [];
     const check = (_: unknown, { signal }: { signal: AbortSignal }) => {
@@ -678,7 +673,7 @@ describe("the check of the client's uploader", () => {
   }
 
   test("runs once before the entry is stored or sent, even for a double click", async () => {
-    const { check, signals, end } = heldCheck();
+    const { check, signals, end } = createHeldCheck();
     const { open, creates, client } = openPage([success], { check });
     const video = open();
     const clicks = [video.create(request), video.create(request)];
@@ -731,7 +726,7 @@ describe("the check of the client's uploader", () => {
 
   test("is stopped by reset: nothing is sent or reported, and the next request is independent", async () => {
     const reported: unknown[] = [];
-    const { check, signals, end } = heldCheck();
+    const { check, signals, end } = createHeldCheck();
     const { open, creates, client } = openPage([success], {
       check,
       onError: (error) => reported.push(error),
@@ -941,7 +936,7 @@ describe("stored video tasks", () => {
   describe("whose end one tab has seen", () => {
     const handle = { id: "t-1", model: request.model, createdAt: 1 };
     const entry = { key: "k", model: request.model, submittedAt: 1, state: "created", handle };
-    const underWay = { id: "t-1", state: "running", rawStatus: "IN_PROGRESS", progress: 0.1 };
+    const runningTask = { id: "t-1", state: "running", rawStatus: "IN_PROGRESS", progress: 0.1 };
     const succeeded = {
       id: "t-1",
       state: "succeeded",
@@ -968,7 +963,7 @@ describe("stored video tasks", () => {
     test.each([succeeded, failed])("stay $state when a frozen tab writes an older state", async (end) => {
       const { list, write, stored } = await pageWith(end, 5);
       for (const revision of [4, 5, 9]) {
-        await write({ task: underWay, error: forgotten, revision });
+        await write({ task: runningTask, error: forgotten, revision });
         await settled();
         expect(list.getSnapshot()).toMatchObject([{ task: end }]);
         expect(list.getSnapshot()[0]).not.toHaveProperty("error");
@@ -978,7 +973,7 @@ describe("stored video tasks", () => {
     });
 
     test("end in a tab with a higher revision, and in its storage", async () => {
-      const { list, write, stored } = await pageWith(underWay, 9);
+      const { list, write, stored } = await pageWith(runningTask, 9);
       await write({ task: succeeded, revision: 2 });
       await shows(list, (tasks) => tasks[0]?.task?.state === "succeeded");
       await settled();
@@ -991,7 +986,7 @@ describe("stored video tasks", () => {
 
     test("end in a store whose own polls no longer find the task, and are not polled again", async () => {
       const storage = memoryStorage();
-      const { open, watch, write, clock, queries } = await pageWith(underWay, 1, storage);
+      const { open, watch, write, clock, queries } = await pageWith(runningTask, 1, storage);
       const video = open({ storage });
       watch(video);
       video.attach("t-1");

@@ -112,7 +112,7 @@ export function createAssetStore(
     try {
       request ??= await createRequest(client, input, read(), reporter);
       reporter.signal.throwIfAborted();
-      reporter.advance({ phase: "creating" });
+      reporter.show({ phase: "creating" });
       const { encoding } = read();
       const sent = { ...pickRequestOptions(read()), signal: call.signal, idempotencyKey, encoding };
       return await createAsset(call.client, request, sent);
@@ -137,7 +137,7 @@ async function createRequest(
   client: Client,
   { source, name = findName(source), groupId = "" }: AssetInput,
   { prepare, encoding, checks }: AssetStoreOptions,
-  { signal, advance }: CreationReporter,
+  { signal, show }: CreationReporter,
 ): Promise<AssetRequest> {
   assets.assertReady?.(client);
   const rest = { model: "gamma-asset", GroupId: groupId, Name: name, AssetType: "Image" } as const;
@@ -148,7 +148,7 @@ async function createRequest(
   if (encoding === "multipart") return { ...rest, URL: file };
   const { toDataURI } = await import("../files/data-uri-later.js");
   const onProgress = ({ loadedBytes, totalBytes }: { loadedBytes: number; totalBytes: number }) =>
-    advance({ phase: "uploading", progress: loadedBytes / totalBytes });
+    show({ phase: "uploading", progress: loadedBytes / totalBytes });
   return { ...rest, URL: await toDataURI(file, { signal, onProgress }) };
 }
 

@@ -1,7 +1,7 @@
 import type { Client } from "@sluice/core";
 
-/** The field of a client that separates the data of its users. */
-export type Scoped = Pick<Client, "user">;
+/** The field of a client that names its user. */
+export type UserClient = Pick<Client, "user">;
 
 /**
  * Returns the name of a lock, a channel or a collection for the client's user. Every name that tabs or page loads share
@@ -13,7 +13,7 @@ export type Scoped = Pick<Client, "user">;
  * const collection = addUserPrefix(client, "notes");
  * ```
  */
-export function addUserPrefix({ user }: Scoped, name: string): string {
+export function addUserPrefix({ user }: UserClient, name: string): string {
   return user === undefined ? name : `${formatUserPrefix(user)}/${name}`;
 }
 

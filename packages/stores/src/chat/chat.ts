@@ -89,14 +89,14 @@ export function refresh({ thread, store }: Pick<Chat, "thread" | "store">): void
 /**
  * Ends the turn in flight, the waits of methods, and the queue of this page.
  *
- * @param isLeft true if others may still handle the pending calls
+ * @param keepsCalls true if others may still handle the pending calls
  */
-export function stop(chat: Chat, isLeft = false): void {
+export function stop(chat: Chat, keepsCalls = false): void {
   const { thread, storage, store, turn } = chat;
   dropQueued(chat);
   storage.stop(createStoppedError());
   if (turn) turn.stop();
-  else if (!isLeft) closeLastCalls(thread, "the user stopped before the call had a result");
+  else if (!keepsCalls) closeLastCalls(thread, "the user stopped before the call had a result");
   store.flush();
 }
 
@@ -118,7 +118,7 @@ export function dropQueued(chat: Chat, id?: string): void {
 }
 
 /** Ends the work of this page. A runner continues its turn, and other devices may handle pending calls. */
-export function leave(chat: Chat): void {
+export function stopHere(chat: Chat): void {
   chat.turn?.close();
   const isOfRunner = chat.thread.get(chat.thread.path.at(-1)?.id)?.turn !== undefined;
   stop(chat, isOfRunner || chat.storage.hasServer);

@@ -61,12 +61,6 @@ interface NotListed<Model extends string, Known extends string> {
   readonly params?: Readonly<Record<string, unknown>>;
 }
 
-/** The model of the requests, and its parameters under the gateway's own names. */
-export type ChatTarget =
-  | { [Id in ChatModel]: TargetOf<Id> }[ChatModel]
-  | SharedTarget
-  | NotListed<string, ChatModel>;
-
 /** Second argument of `prepareMessages`. */
 interface PrepareContext {
   /** Aborts when the turn is stopped, and after `timeout.totalMs`. */
@@ -195,7 +189,7 @@ type IsUnion<T, All = T> = true extends (T extends T ? ([All] extends [T] ? fals
   ? true
   : false;
 
-// interfaces, not an intersection with `ChatTarget`: the compiler then prints their names only
+// interfaces, not intersections: the compiler then prints their names only
 interface OptionsOf<Model extends ChatModel, Output> extends TargetOf<Model>, ChatBehaviour<Output> {}
 interface SharedOptions<Output> extends SharedTarget, ChatBehaviour<Output> {}
 interface NotListedOptions<Model extends string, Known extends string, Output>

@@ -119,20 +119,24 @@ export function isUnfinished(message: ChatMessage | undefined): boolean {
   return message?.role === "assistant" && message.outcome === undefined;
 }
 
-const LEFT = "the page was closed before the call had a result";
+const PAGE_CLOSED = "the page was closed before the call had a result";
 
 /** Ends the running calls that can't be resumed, in a response with calls that can. */
 export function closeLostCalls(message: ChatMessage): ChatMessage {
-  return closeToolCalls(message, LEFT, (call) => isOpen(call) && !isPending(call) && !isResumable(call));
+  return closeToolCalls(
+    message,
+    PAGE_CLOSED,
+    (call) => isOpen(call) && !isPending(call) && !isResumable(call),
+  );
 }
 
 /** Ends the response and the running tools of a message whose tab was closed. Pending calls stay open. */
 export function endInterrupted(message: ChatMessage): ChatMessage {
   if (isUnfinished(message)) {
-    const { streamId: _, ...ended } = closeToolCalls(message, LEFT);
+    const { streamId: _, ...ended } = closeToolCalls(message, PAGE_CLOSED);
     return { ...ended, ...createInterruptedEnd(ended.content) };
   }
-  return closeToolCalls(message, LEFT, (call) => isOpen(call) && !isPending(call));
+  return closeToolCalls(message, PAGE_CLOSED, (call) => isOpen(call) && !isPending(call));
 }
 
 /** Returns true for a message that does not end unless a tab works on it. */

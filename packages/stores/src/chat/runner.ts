@@ -175,10 +175,10 @@ function startRunnerTurn(
     noteCallChange: () => {},
     stop() {
       if (turn) stopRunnerTurn(owner, turn);
-      leave("The user stopped the response", { outcome: "stopped" });
+      endEarly("The user stopped the response", { outcome: "stopped" });
     },
     close: () =>
-      leave("The chat was closed; its runner continues", {
+      endEarly("The chat was closed; its runner continues", {
         outcome: "truncated",
         error: new DOMException("The chat was closed; its runner continues", "AbortError"),
       }),
@@ -212,7 +212,7 @@ function startRunnerTurn(
     store.changed();
   }
 
-  function leave(reason: string, ended: RunnerEnd): void {
+  function endEarly(reason: string, ended: RunnerEnd): void {
     if (hasEnded) return;
     end(ended);
     controller.abort(new DOMException(reason, "AbortError"));

@@ -27,12 +27,13 @@ export function createStorageSession(context: ThreadContext): StorageSession {
   const storedKeys = new Set<string>();
   let isOpen = false;
   /** Aborts at `close`. */
-  let open = new AbortController();
+  let closing = new AbortController();
   /** True once the thread was read or its storage given up, after at most 3 s. Records that arrive later are merged. */
   let isRestored = false;
   /** True once the thread was read. */
   let isRead = false;
   let reading: Promise<void> | undefined;
+  /** Aborts the waits for the storage or another tab at `stop`. */
   let waiting = new AbortController();
   let unregister: (() => void) | undefined;
   let status: StorageStatus = { status: "restoring", pending: 0 };
@@ -70,7 +71,7 @@ export function createStorageSession(context: ThreadContext): StorageSession {
       isOpen = false;
       unregister?.();
       writer.close();
-      open.abort();
+      closing.abort();
     },
   };
 
@@ -87,12 +88,12 @@ export function createStorageSession(context: ThreadContext): StorageSession {
   }
 
   /**
-   * Reads the thread, then merges the changes of other tabs, until `open` aborts. Waits at most 3 s for the storage, and
+   * Reads the thread, then merges the changes of other tabs, until `closing` aborts. Waits at most 3 s for the storage, and
    * never rejects. A thread that could not be read is read later.
    */
   function restore(): Promise<void> {
-    open = new AbortController();
-    const { signal } = open;
+    closing = new AbortController();
+    const { signal } = closing;
     // this tab must hold the lock of its first turn before another tab reads that the turn is in flight
     prepareLocks(client);
     const { addEventListener: listen } = globalThis as Partial<typeof globalThis>;
@@ -168,7 +169,7 @@ export function createStorageSession(context: ThreadContext): StorageSession {
         (!isInFlight(node.message) || ((hasLocks() || node.turn !== undefined) && !isOutdated(node))),
     );
     thread.merge(nodes, mergeCopies);
-    locks.watchEnds(nodes, open.signal);
+    locks.watchEnds(nodes, closing.signal);
     onMerge();
   }
 

@@ -8,12 +8,12 @@ import {
   createSnapshot,
   dropQueued,
   forget,
-  leave,
   openStorage,
   type ReadOptions,
   refresh,
   replaceAll,
   stop,
+  stopHere,
 } from "./chat.js";
 import type { ChatStore } from "./chat-store.js";
 import { parseInitialMessages } from "./initial-messages.js";
@@ -158,7 +158,7 @@ function createMethods(chat: Chat, read: ReadOptions): ChatStore {
     },
     reset: () => void openStorage(chat).whenRestored(() => replaceAll(chat, [])),
     close() {
-      leave(chat);
+      stopHere(chat);
       closeStorage(chat);
     },
     withOptions: (options) => createMethods(chat, createOptionsReader(options)),

@@ -22,7 +22,7 @@ import {
   type ToolReport,
 } from "./tool-run.js";
 
-const UNFIT = { path: "", message: "the arguments do not fit the tool", rule: "tool.arguments" };
+const SCHEMA_MISMATCH = { path: "", message: "the arguments do not fit the tool", rule: "tool.arguments" };
 
 /** The tool calls of one turn. */
 export type ToolCalls = ReturnType<typeof createToolCalls>;
@@ -246,6 +246,6 @@ async function useTool(
     if (signal.aborted) report.cancel();
     else if (span.signal.aborted || isChecked) report.end("failed", cause);
     // the error of a schema may quote the arguments
-    else report.end("failed", new ValidationError([UNFIT]));
+    else report.end("failed", new ValidationError([SCHEMA_MISMATCH]));
   }
 }

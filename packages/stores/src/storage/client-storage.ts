@@ -1,6 +1,6 @@
 import type { RecordStorage } from "@sluice/core";
 import { type Reporter, reportStorageFailure } from "../base/platform-limits.js";
-import { addUserPrefix, type Scoped } from "../base/user-prefix.js";
+import { addUserPrefix, type UserClient } from "../base/user-prefix.js";
 import { FORGOTTEN, forgetHere, getStorageUse, SIGN_OUT } from "./forget.js";
 
 /**
@@ -13,7 +13,7 @@ import { FORGOTTEN, forgetHere, getStorageUse, SIGN_OUT } from "./forget.js";
  * const records = await getClientStorage(client, storage).read("notes");
  * ```
  */
-export function getClientStorage(client: Scoped & Reporter, storage: RecordStorage): RecordStorage {
+export function getClientStorage(client: UserClient & Reporter, storage: RecordStorage): RecordStorage {
   const { own } = getStorageUse(client);
   const known = own.get(storage);
   if (known) return known;
@@ -22,7 +22,7 @@ export function getClientStorage(client: Scoped & Reporter, storage: RecordStora
   return created;
 }
 
-function createClientStorage(client: Scoped & Reporter, storage: RecordStorage): RecordStorage {
+function createClientStorage(client: UserClient & Reporter, storage: RecordStorage): RecordStorage {
   const known = getStorageUse(client);
   const { collections, pending } = known;
   const report = (error: unknown) => reportStorageFailure(client, error);

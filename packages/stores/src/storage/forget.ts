@@ -1,6 +1,6 @@
 import type { RecordStorage } from "@sluice/core";
 import { systemClock } from "@sluice/core/extend";
-import { addUserPrefix, formatUserPrefix, type Scoped } from "../base/user-prefix.js";
+import { addUserPrefix, formatUserPrefix, type UserClient } from "../base/user-prefix.js";
 import { waitForStorage } from "./wait.js";
 
 /** Collection in which a tab tells other tabs that it signs out a user. Its record is not stored for long. */
@@ -39,10 +39,10 @@ interface StorageUse {
   sender?: string;
 }
 
-const uses = new WeakMap<Scoped, StorageUse>();
+const uses = new WeakMap<UserClient, StorageUse>();
 
 /** Returns the stores and storages that a client uses; creates an empty record at the first call. */
-export function getStorageUse(client: Scoped): StorageUse {
+export function getStorageUse(client: UserClient): StorageUse {
   const known = uses.get(client);
   if (known) return known;
   const created: StorageUse = {
@@ -66,7 +66,7 @@ export function getStorageUse(client: Scoped): StorageUse {
  * const unregister = registerForget(client, () => notes.clear());
  * ```
  */
-export function registerForget(client: Scoped, forget: Forget): () => void {
+export function registerForget(client: UserClient, forget: Forget): () => void {
   const { stores } = getStorageUse(client);
   // a new function, because the same `forget` may be registered twice
   const store = () => forget();
@@ -76,7 +76,7 @@ export function registerForget(client: Scoped, forget: Forget): () => void {
 
 /** Clears the stores of this tab and removes the user's records from storages. Returns the failures. */
 export async function forgetHere(
-  client: Scoped,
+  client: UserClient,
   storages: readonly RecordStorage[],
 ): Promise<readonly { readonly storage: RecordStorage; readonly error: unknown }[]> {
   const known = getStorageUse(client);
@@ -98,7 +98,7 @@ export async function forgetHere(
   return failures;
 }
 
-async function drop(client: Scoped, storage: RecordStorage): Promise<void> {
+async function drop(client: UserClient, storage: RecordStorage): Promise<void> {
   const { user } = client;
   const names = user === undefined ? COLLECTIONS : [formatUserPrefix(user)];
   if (storage.clear) for (const name of names) await storage.clear(name);
@@ -106,7 +106,7 @@ async function drop(client: Scoped, storage: RecordStorage): Promise<void> {
 }
 
 /** Removes the collections that this page knows from a storage without `clear`. Throws, because others may be left. */
-async function dropKnownRecords(client: Scoped, storage: RecordStorage): Promise<void> {
+async function dropKnownRecords(client: UserClient, storage: RecordStorage): Promise<void> {
   const conversations = await storage.read(addUserPrefix(client, "conversations"));
   const names = new Set(getStorageUse(client).collections);
   for (const id of conversations.keys()) names.add(addUserPrefix(client, `chat/${id}`));

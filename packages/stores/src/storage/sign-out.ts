@@ -1,7 +1,7 @@
 import { type Client, ConfigurationError, type RecordStorage } from "@sluice/core";
 import { noteOptions, systemClock, toError } from "@sluice/core/extend";
 import { isRefusal } from "../base/platform-limits.js";
-import { addUserPrefix, type Scoped } from "../base/user-prefix.js";
+import { addUserPrefix, type UserClient } from "../base/user-prefix.js";
 import { FORGOTTEN, forgetHere, getStorageUse, SIGN_OUT } from "./forget.js";
 import { openIndexedDBStorage } from "./indexed-db.js";
 import { waitForStorage } from "./wait.js";
@@ -61,7 +61,7 @@ export async function signOut(client: Client, options: SignOutOptions = {}): Pro
 }
 
 /** Tells other tabs about the sign-out. A storage without `broadcast` stores the record until the removal. */
-async function notifyOtherTabs(client: Scoped, storage: RecordStorage): Promise<void> {
+async function notifyOtherTabs(client: UserClient, storage: RecordStorage): Promise<void> {
   const name = addUserPrefix(client, FORGOTTEN);
   const known = getStorageUse(client);
   // lets this tab recognize its own sign-out

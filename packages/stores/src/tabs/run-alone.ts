@@ -3,7 +3,7 @@ import { addUserPrefix } from "../base/user-prefix.js";
 import { isLocked, withLock } from "./locks.js";
 
 /** Time between two attempts to acquire a storage's lock, in milliseconds. */
-const AGAIN_MS = 1000;
+const RETRY_MS = 1000;
 
 /** Options of {@link runAlone}. */
 interface RunAloneOptions {
@@ -42,6 +42,6 @@ export async function runAlone(
     const lock = await storage.lock(name);
     if (lock) return act(lock.write).finally(lock.release);
     onBusy();
-    await client.clock.sleep(AGAIN_MS, signal);
+    await client.clock.sleep(RETRY_MS, signal);
   }
 }

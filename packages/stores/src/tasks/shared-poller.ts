@@ -33,7 +33,7 @@ type Message<Task> =
  */
 const LINGER_MS = 1000;
 /** Time after which an offline page tries again, in milliseconds, because the browser may be wrong. */
-const AGAIN_MS = 60_000;
+const OFFLINE_RETRY_MS = 60_000;
 
 /**
  * Phase of a watch.
@@ -109,7 +109,7 @@ function createWatch<Task extends Snapshot, Handle extends TaskHandle>(
       set(resting);
     },
     paused(signal) {
-      if (isOffline) callAfter(clock, AGAIN_MS, signal, tryAgain);
+      if (isOffline) callAfter(clock, OFFLINE_RETRY_MS, signal, tryAgain);
       set({ fetchStatus: "paused", pauseReason: findPauseReason(), nextPollAt: undefined });
     },
     following(signal) {

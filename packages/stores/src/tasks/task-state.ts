@@ -69,8 +69,8 @@ export interface TaskStoreParts<Task, Done, Handle, State> {
   readonly completeHandle?: (handle: Handle) => Handle;
 }
 
-/** Phase of a creation, with its progress from 0 to 1. */
-export interface Sending {
+/** Phase of a creation, and its progress from 0 to 1. */
+export interface CreationStep {
   readonly phase: "uploading" | "creating";
   readonly progress?: number;
 }
@@ -79,8 +79,8 @@ export interface Sending {
 export interface CreationReporter {
   /** Aborts when the store forgets the task. */
   readonly signal: AbortSignal;
-  /** Shows progress. */
-  readonly advance: (sending: Sending) => void;
+  /** Shows a step in the state of the store. */
+  readonly show: (step: CreationStep) => void;
   /** Returns true if an error must be reported. @default true until the store forgets the task */
   isReported: () => boolean;
 }
@@ -91,11 +91,11 @@ export interface TaskStore<State, Handle> extends Store<State> {
   attach(task: Handle | string): void;
   /** Polls now, even after an error. */
   refetch(): void;
-  /** Stops watching and keeps the shown state. The gateway continues with the task. */
+  /** Stops watching and keeps the shown state. The task continues at the gateway and is billed; it cannot be cancelled. */
   detach(): void;
   /**
-   * Forgets the task in this store. A request that was not sent yet is dropped. A sent request continues, and `onCreate` or
-   * `onError` reports its end.
+   * Forgets the task in this store, not in a list of tasks. A request that was not sent yet is dropped. A sent request
+   * continues, and `onCreate` or `onError` reports its end.
    */
   reset(): void;
 }
@@ -108,7 +108,7 @@ export interface TaskControl<State, Handle> extends TaskStore<State, Handle> {
    * @param first phase at the start
    */
   submit(
-    first: Sending["phase"],
+    first: CreationStep["phase"],
     create: (reporter: CreationReporter) => Promise<Handle | undefined>,
   ): Promise<State>;
 }

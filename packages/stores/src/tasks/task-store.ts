@@ -4,7 +4,7 @@ import { registerForget } from "../storage/forget.js";
 import { getSharedWatch } from "./shared-poller.js";
 import type {
   CreationReporter,
-  Sending,
+  CreationStep,
   TaskControl,
   TaskState,
   TaskStoreOptions,
@@ -22,8 +22,7 @@ interface Shown<State, Handle> {
 
 /** A `create` that has not ended. */
 interface Creation<State> {
-  /** Shown phase and progress. */
-  sending: Sending;
+  step: CreationStep;
   /** The result of `submit`. */
   ended?: Promise<State>;
   /** Aborted when the store forgets the task. */
@@ -94,7 +93,7 @@ export function createTaskStore<
           ? Promise.resolve({ ...state, status: "error", error: new ConfigurationError(BUSY) })
           : (ended ?? Promise.resolve(state));
       forget();
-      const creation: Creation<State> = { sending: { phase: first }, forgotten: new AbortController() };
+      const creation: Creation<State> = { step: { phase: first }, forgotten: new AbortController() };
       shown = { creation };
       creation.ended = endCreation(creation, create);
       store.flush();
@@ -130,10 +129,10 @@ export function createTaskStore<
     const data = snapshot && kind.toDone(snapshot);
     const error = refusal ?? watchError ?? findFailure(snapshot);
     const status = data ? "success" : error ? "error" : creation || handle ? "pending" : "idle";
-    const { phase: step = status === "pending" ? "processing" : undefined, progress } = creation?.sending ?? {
+    const { phase = status === "pending" ? "processing" : undefined, progress } = creation?.step ?? {
       progress: data ? 1 : snapshot && getProgress?.(snapshot),
     };
-    return createState({ status, phase: step, progress, handle, data, error, ...rest }, snapshot);
+    return createState({ status, phase, progress, handle, data, error, ...rest }, snapshot);
   }
 
   /** Waits for the end of a creation and reports it, even if the store has forgotten the creation. */
@@ -145,9 +144,9 @@ export function createTaskStore<
     const reporter: CreationReporter = {
       signal: creation.forgotten.signal,
       isReported: isShown,
-      advance(sending) {
+      show(step) {
         if (!isShown()) return;
-        creation.sending = sending;
+        creation.step = step;
         store.flush();
       },
     };

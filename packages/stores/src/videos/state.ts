@@ -52,8 +52,6 @@ export interface VideoTaskStoreOptions
    * @default 15_000
    */
   readonly intervalMs?: Interval<VideoTask> | undefined;
-  /** Called once when a task or a `create` fails, with the current state. */
-  readonly onError?: ((error: Error, state: VideoTaskState) => void) | undefined;
 }
 
 /** Options of `create`. */

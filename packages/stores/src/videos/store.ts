@@ -42,13 +42,6 @@ export interface VideoTaskStore extends TaskStore<VideoTaskState, VideoTaskHandl
     request: RequestFor<Model, WithFiles<VideoRequests>, Checks>,
     options?: VideoTaskCreateOptions<Checks>,
   ): Promise<VideoTaskState>;
-  /** Stops watching and keeps the shown state. The task continues and is billed; it cannot be cancelled. */
-  detach(): void;
-  /**
-   * Forgets the task in this store. The task continues and stays in the list. A request that is still being checked or
-   * stored is not sent.
-   */
-  reset(): void;
 }
 
 /**
@@ -103,7 +96,7 @@ async function prepareRequest(
   client: Client,
   request: VideoRequest,
   options: RequestOptions,
-  { signal, advance }: Pick<CreationReporter, "signal" | "advance">,
+  { signal, show }: Pick<CreationReporter, "signal" | "show">,
 ): Promise<VideoRequest> {
   // a request without files is checked in the task of the click
   const files = hasFiles(request) ? await loadFileCode(client) : undefined;
@@ -114,8 +107,8 @@ async function prepareRequest(
   if (issues?.length) throw new ValidationError(issues);
   if (!files) return request;
   const sent = await files.uploadFiles(client, request, signal, (progress) =>
-    advance({ phase: "uploading", progress }),
+    show({ phase: "uploading", progress }),
   );
-  advance({ phase: "creating" });
+  show({ phase: "creating" });
   return sent;
 }

@@ -104,7 +104,7 @@ async function findOpenEntry(
 /** Marks a submission whose tab was closed as `unconfirmed`: the gateway may have received it. */
 export async function markAfterReload(client: Client, entry: VideoTaskEntry): Promise<VideoTaskEntry> {
   if (await isLocked(client, createLockName(client, entry.key))) return entry;
-  return { ...entry, state: "unconfirmed", error: new ConnectionError(LEFT, "maybe") };
+  return { ...entry, state: "unconfirmed", error: new ConnectionError(PAGE_CLOSED, "maybe") };
 }
 
 /** Waits until the tab of a submission has written its result or was closed. Then works like {@link markAfterReload}. */
@@ -117,5 +117,5 @@ export async function markAfterSubmission(client: Client, entry: VideoTaskEntry)
   return markAfterReload(client, entry);
 }
 
-const LEFT =
+const PAGE_CLOSED =
   "the page was closed before the gateway responded: the task may exist and be billed; check your account";

@@ -2,7 +2,7 @@ import { indexedDBStorage, signOut, webStorage } from "@sluice/stores";
 import { afterEach, describe, expect, test } from "vitest";
 import { createTestClient } from "../../../core/test/support/gateway.js";
 import { until } from "../support/chat.js";
-import { listStored, openPage } from "../support/scoped-pages.js";
+import { listStored, openPage } from "../support/user-pages.js";
 
 describe("Signing out in a browser", () => {
   afterEach(() => localStorage.clear());
@@ -14,8 +14,8 @@ describe("Signing out in a browser", () => {
     "removes every record of the user from %s, including damaged records, and no other records",
     async (_, open) => {
       const storage = open();
-      for (const scope of ["ann", "ann/x", "annabel"]) {
-        const { chat, use } = openPage(storage, scope);
+      for (const user of ["ann", "ann/x", "annabel"]) {
+        const { chat, use } = openPage(storage, user);
         await use();
         chat.close();
       }
@@ -24,8 +24,8 @@ describe("Signing out in a browser", () => {
       const { client } = createTestClient(() => new Response(), { user: "ann" });
       expect(await signOut(client)).toEqual({ unsent: 0, errors: [] });
       expect(await listStored(storage, "ann")).toEqual([]);
-      for (const scope of ["ann/x", "annabel"])
-        expect((await listStored(storage, scope)).length).toBeGreaterThan(3);
+      for (const user of ["ann/x", "annabel"])
+        expect((await listStored(storage, user)).length).toBeGreaterThan(3);
       expect(Object.keys(localStorage).filter((name) => /"ann\\?"/.test(name))).toEqual([]);
     },
   );

@@ -190,16 +190,6 @@ describe("indexedDBStorage", () => {
     second.stop();
   });
 
-  test("broadcasts records to the subscribers of other pages, and stores none", async () => {
-    const name = newName();
-    const [mine, yours] = [indexedDBStorage({ name }), indexedDBStorage({ name })];
-    const { next, stop } = watchAll(yours, "chat");
-    mine.broadcast?.("chat", records({ a: { text: "Hel" } }));
-    expect(await next()).toEqual([["a", { text: "Hel" }]]);
-    expect([...(await mine.read("chat"))]).toEqual([]);
-    stop();
-  });
-
   test("opens a channel only while there is a watch", async () => {
     const close = vi.spyOn(BroadcastChannel.prototype, "close");
     const post = vi.spyOn(BroadcastChannel.prototype, "postMessage");

@@ -1,5 +1,11 @@
 import type { ClientEvent } from "@sluice/core";
-import { type ChatStorage, type ChatStoreOptions, createChatStore } from "@sluice/stores";
+import {
+  type ChatMessage,
+  type ChatStorage,
+  type ChatStoreOptions,
+  createChatStore,
+  memoryStorage,
+} from "@sluice/stores";
 import {
   createTestClient,
   openBody,
@@ -36,4 +42,25 @@ export async function readStored(storage: ChatStorage, options: Partial<ChatStor
   opened.chat.subscribe(() => {});
   await until(opened.chat, ({ persistence }) => persistence?.status !== "restoring");
   return opened;
+}
+
+/**
+ * Copies the chat "a" to a storage as the records of a closed page: under another id, whose locks no tab holds.
+ *
+ * @param change returns the stored form of a response
+ */
+export async function copyAsClosedPage(
+  storage: ChatStorage,
+  change: (message: ChatMessage) => object = (message) => message,
+) {
+  const id = `closed-${Math.random()}`;
+  const copy = memoryStorage();
+  const records = new Map(await storage.read("chat/a"));
+  for (const [key, record] of records) {
+    if (typeof record !== "object" || record === null) continue;
+    const node = record as { message: ChatMessage };
+    if (node.message.role === "assistant") records.set(key, { ...node, message: change(node.message) });
+  }
+  await copy.write(`chat/${id}`, records);
+  return { storage: copy, id };
 }

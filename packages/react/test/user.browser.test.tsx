@@ -43,13 +43,13 @@ function usePage(storage: ChatStorage) {
 let root: Root | undefined;
 let page: ReturnType<typeof usePage>;
 /** The client of the last commit. */
-let user: Client | undefined;
+let shownClient: Client | undefined;
 
 function App({ client, storage }: { client: Client; storage: ChatStorage }) {
   const current = usePage(storage);
   useLayoutEffect(() => {
     page = current;
-    user = client;
+    shownClient = client;
   });
   return null;
 }
@@ -61,7 +61,7 @@ async function show(client: Client, storage: ChatStorage): Promise<void> {
       <App client={client} storage={storage} />
     </GatewayProvider>,
   );
-  await waitUntil(() => user === client);
+  await waitUntil(() => shownClient === client);
 }
 
 async function waitUntil(it: () => unknown): Promise<void> {
@@ -69,10 +69,10 @@ async function waitUntil(it: () => unknown): Promise<void> {
 }
 
 /** A client of a user. All users have one gateway, where ids are the same for all. */
-function createUserClient(emulator: ReturnType<typeof createEmulator>, scope: string | undefined): Client {
+function createUserClient(emulator: ReturnType<typeof createEmulator>, user: string | undefined): Client {
   return createClient({
     ...emulator.clientOptions,
-    user: scope,
+    user,
     gateway: { assetLookup: "/gamma/asset/GetAsset" },
   });
 }
@@ -153,7 +153,7 @@ afterEach(() => {
 });
 
 test("Every lock, channel and collection has the user of the client in its name", async () => {
-  const name = `scope-${crypto.randomUUID()}`;
+  const name = `names-${crypto.randomUUID()}`;
   const { storage, names, collections } = noteNames(indexedDBStorage({ name }));
   await show(createUserClient(createEmulator({ speed: 50 }), "user/1"), storage);
   await useEverything();
@@ -188,7 +188,7 @@ test("A page whose user changes shows nothing of the first user, and all of it w
   expect(pickShown(page)).toEqual(nothing);
   expect(await page.conversations.search("reef")).toEqual([]);
 
-  // a page load later, with the same names and no scope, the browser is that of a third user
+  // a page load later, with the same names and no user, the browser is that of a third user
   await show(createUserClient(emulator, undefined), storage);
   await waitUntil(() => page.chat.persistence?.status === "saved" && !page.conversations.isRestoring);
   expect(pickShown(page)).toEqual(nothing);

@@ -14,16 +14,16 @@ import { until } from "./chat.js";
 export const request = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
 
 /** Opens a page of a user with a chat and the list of videos. After the first response, the test sends the responses. */
-export function openPage(storage: ChatStorage, scope?: string) {
+export function openPage(storage: ChatStorage, user?: string) {
   const held = openBody();
   let chats = 0;
   const { client, requests } = createTestClient(
     ({ url }) => {
-      if (url.includes("/video/")) return Response.json({ id: `video-${scope}`, created_at: 1 });
+      if (url.includes("/video/")) return Response.json({ id: `video-${user}`, created_at: 1 });
       chats += 1;
       return streamResponse(chats === 1 ? streamText("Hi") : held.body);
     },
-    { user: scope },
+    { user },
   );
   const chat = createChatStore(client, { id: "a", model: "delta-5.3", storage });
   const list = createVideoTaskList(client, { storage });
@@ -32,7 +32,7 @@ export function openPage(storage: ChatStorage, scope?: string) {
   const texts = () => chat.getSnapshot().messages.map(({ content }) => content);
   async function use(): Promise<void> {
     await until(chat, ({ persistence }: ChatState) => persistence?.status !== "restoring");
-    await chat.send(`question of ${scope}`);
+    await chat.send(`question of ${user}`);
     await createVideoTaskStore(client, { storage }).create(request);
     await settled();
   }
@@ -40,8 +40,8 @@ export function openPage(storage: ChatStorage, scope?: string) {
 }
 
 /** Lists the keys of a user's records in a memory storage. */
-export async function listStored(storage: ChatStorage, scope?: string): Promise<string[]> {
-  const prefix = scope === undefined ? "" : `${JSON.stringify(scope)}/`;
+export async function listStored(storage: ChatStorage, user?: string): Promise<string[]> {
+  const prefix = user === undefined ? "" : `${JSON.stringify(user)}/`;
   const names = ["chat/a", "chat/b", "conversations", "drafts", "uploads", "video-tasks", "forgotten"];
   const read = await Promise.all(names.map((name) => storage.read(prefix + name)));
   return read.flatMap((records) => [...records.keys()]);

@@ -17,12 +17,12 @@ const forbidden = () => Response.json({ error: { message: "not yours" } }, { sta
 
 /** Opens a page of a user. Another page is another tab, or the same browser after another user has signed in. */
 function openPage(
-  scope: string | undefined,
+  user: string | undefined,
   respond: () => Response = () => streamResponse(streamText("Hi")),
 ) {
   const baseURL = "https://gateway.test";
   return createTestClient(respond, {
-    user: scope,
+    user,
     baseURL,
     clock: stoppedClock(),
     gateway: { assetLookup: "/gamma/asset/GetAsset" },
@@ -41,13 +41,13 @@ function waitForState<State>(store: Store<State>, isShown: (state: State) => boo
 describe("The user of a client", () => {
   test.each([["user-1"], ["a/b"], ['"'], ["ü".normalize("NFD")], ["\ud800"], [" "], ["__proto__"]])(
     "may be %j",
-    async (scope) => {
+    async (user) => {
       const storage = memoryStorage();
-      const { client } = openPage(scope);
-      expect(client.user).toBe(scope);
+      const { client } = openPage(user);
+      expect(client.user).toBe(user);
       await createChatStore(client, { id: "a", model: "delta-5.3", storage }).send("Hello");
       await settled();
-      const again = createChatStore(openPage(scope).client, { id: "a", model: "delta-5.3", storage });
+      const again = createChatStore(openPage(user).client, { id: "a", model: "delta-5.3", storage });
       await waitForState(again, ({ messages }) => messages.length === 2);
     },
   );
@@ -57,8 +57,8 @@ describe("The user of a client", () => {
     [null, /user: .* got null;/],
     [5, /user: .* got 5;/],
     [{}, /user: .* got {};/],
-  ])("is rejected as %j, with the option's name", (scope, message) => {
-    expect(() => openPage(scope as string)).toThrow(message);
+  ])("is rejected as %j, with the option's name", (user, message) => {
+    expect(() => openPage(user as string)).toThrow(message);
   });
 
   test("is not part of any request", async () => {
@@ -73,33 +73,33 @@ describe("The user of a client", () => {
     const storage = memoryStorage();
     const users = ["a", "a/b", 'a"', '"a"', "a/chat", "A", undefined];
     const ids = ["b/c", "c", "chat/c", '/"c', "/c"];
-    for (const scope of users)
+    for (const user of users)
       for (const id of ids)
-        await createChatStore(openPage(scope).client, { id, model: "delta-5.3", storage }).send(
-          `${scope} ${id}`,
+        await createChatStore(openPage(user).client, { id, model: "delta-5.3", storage }).send(
+          `${user} ${id}`,
         );
     await settled();
-    for (const scope of users)
+    for (const user of users)
       for (const id of ids) {
-        const chat = createChatStore(openPage(scope).client, { id, model: "delta-5.3", storage });
+        const chat = createChatStore(openPage(user).client, { id, model: "delta-5.3", storage });
         const { messages } = await waitForState(
           chat,
           ({ persistence }) => persistence?.status !== "restoring",
         );
-        expect(messages.map(({ content }) => content)).toEqual([`${scope} ${id}`, "Hi"]);
+        expect(messages.map(({ content }) => content)).toEqual([`${user} ${id}`, "Hi"]);
       }
     const submitter = openPage("a", () => Response.json({ id: "video-1", created_at: 1 }));
     await createVideoTaskStore(submitter.client, { storage }).create(request);
     await settled();
     expect(await listVideoTasks(openPage("a").client, { storage })).toHaveLength(1);
-    for (const scope of users.slice(1))
-      expect(await listVideoTasks(openPage(scope).client, { storage })).toEqual([]);
+    for (const user of users.slice(1))
+      expect(await listVideoTasks(openPage(user).client, { storage })).toEqual([]);
   });
 
   test("decides whether two clients of a page share their polls of a task", async () => {
     const id = `video-${Math.random()}`;
-    const watch = (scope: string | undefined, respond: () => Response) => {
-      const video = createVideoTaskStore(openPage(scope, respond).client);
+    const watch = (user: string | undefined, respond: () => Response) => {
+      const video = createVideoTaskStore(openPage(user, respond).client);
       video.attach(id);
       return video;
     };
@@ -113,8 +113,8 @@ describe("The user of a client", () => {
 
   test("decides whether two clients of a page share their polls of an asset", async () => {
     const id = `asset-${Math.random()}`;
-    const watch = (scope: string, respond: () => Response) => {
-      const asset = createAssetStore(openPage(scope, respond).client);
+    const watch = (user: string, respond: () => Response) => {
+      const asset = createAssetStore(openPage(user, respond).client);
       asset.attach(id);
       return asset;
     };
@@ -128,8 +128,8 @@ describe("The user of a client", () => {
 
   test("keeps the response of one user out of another user's tab with the same chat id", async () => {
     const storage = memoryStorage();
-    const [ann, bob] = ["ann", "bob"].map((scope) =>
-      createChatStore(openPage(scope).client, { id: "a", model: "delta-5.3", storage }),
+    const [ann, bob] = ["ann", "bob"].map((user) =>
+      createChatStore(openPage(user).client, { id: "a", model: "delta-5.3", storage }),
     ) as [ReturnType<typeof createChatStore>, ReturnType<typeof createChatStore>];
     bob.subscribe(() => {});
     await until(bob, ({ persistence }) => persistence?.status !== "restoring");
