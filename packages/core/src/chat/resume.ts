@@ -3,7 +3,7 @@ import type { Client, StreamResumption } from "../client.js";
 import type { HeadersInput } from "../transport/headers.js";
 import { createRetryClock } from "../transport/pauses.js";
 import { type BodyReader, createBodyReader } from "../transport/read-body.js";
-import { readRefusal } from "../transport/refusal.js";
+import { readRefusal } from "../transport/read-refusal.js";
 import { type Exchange, type RequestOptions, send } from "../transport/send.js";
 import { APIError, ValidationError } from "../types/errors.js";
 import {

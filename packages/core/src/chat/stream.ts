@@ -6,7 +6,6 @@ import type { Client } from "../client.js";
 import { readRequestId } from "../transport/failure.js";
 import type { HeadersInput } from "../transport/headers.js";
 import { type ByteReader, createBodyReader, readBody } from "../transport/read-body.js";
-import { describeBody } from "../transport/refusal.js";
 import {
   closeExchange,
   type Exchange,
@@ -24,7 +23,6 @@ import { createResponseReader } from "./protocol/response-reader.js";
 import type { ChatRequest, ChatRequests } from "./protocol/schema.js";
 import {
   createCutError,
-  createStreamError,
   createStreamParser,
   type SpecialCases,
   type StreamMetadata,
@@ -123,7 +121,7 @@ export interface ResponseSource {
 type Step = IteratorResult<ChatDelta, undefined>;
 const over: Step = { done: true, value: undefined };
 
-/** The code for what most streams do not have: tool calls, errors, text that is not an event, and a stop. */
+/** The code for what most streams do not have. `send` loads it early. */
 const specialCases = createLazyModule(() => import("./protocol/special-cases.js"));
 
 /** Creates the reader of tool calls. The parser loads the code before it reads one. */
@@ -193,13 +191,18 @@ function openReader(
   options: RequestOptions,
   { request, streamId, path = CHAT_PATH, isFollowed }: ResponseSource,
 ) {
-  const exchange = openExchange(client, { kind: "chat", path, subject: request, isStream: true }, options);
+  const exchange = openExchange(
+    client,
+    { kind: "chat", path, subject: request, isStream: true },
+    options,
+    specialCases,
+  );
   const { signal, callId, abort } = exchange;
   const deltas = createDeltaQueue();
   const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
   const warn = (issue: Issue) => client.warn(issue, callId);
   const reader = createResponseReader(addDelta, createCallReader, warn, several);
-  const parser = createStreamParser(reader, client.scrub, noteContent, describeBody, specialCases);
+  const parser = createStreamParser(reader, client.scrub, noteContent, specialCases);
 
   const settlement = createSettlement(client, exchange, (timing) => reader.toResult(deltas.message, timing));
   const { ended, settle } = settlement;
@@ -224,8 +227,6 @@ function openReader(
   });
 
   limitSilence();
-  // early, because the network may fail later
-  specialCases.load().catch(() => {});
   const createBody = () => createStreamedRequest(client, request as object, options);
   const requested = request
     ? send(client, exchange, { method: "post", body: createBody, headers: options.headers })
@@ -252,7 +253,7 @@ function openReader(
   function readNext(isFresh = false): Promise<Step> | Step {
     const { failure } = settlement;
     const isStopped = failure && !isGatewayError(failure.error);
-    const value = isStopped ? undefined : deltas.take(failTooLong);
+    const value = isStopped ? undefined : deltas.take();
     if (value) {
       if (value.type === "finish") succeed();
       if (!isFresh) body?.touch();
@@ -268,7 +269,7 @@ function openReader(
   /** Reads until the response has ended. `keeps`: the deltas stay in memory for a loop. */
   async function readToEnd(keeps: boolean): Promise<void> {
     while (!ended.aborted) {
-      deltas.fold(failTooLong);
+      deltas.fold();
       if (!keeps) deltas.drop();
       if (parser.isWhole) succeed();
       else await readMore().catch(fail);
@@ -282,14 +283,9 @@ function openReader(
     return source.id;
   }
 
-  /** Fails a text that is longer than the platform allows. `partial` has its beginning. */
-  function failTooLong(cause: unknown): void {
-    fail(createStreamError("malformed", "the response is too long to be read", getState(), {}, cause));
-  }
-
   /** Reads the next bytes, once for all consumers. Ends the response if there are none. */
   function readMore(): Promise<Step | undefined> {
-    if (parser.end) return Promise.resolve(parser.end.toError?.(getState())).then(fail);
+    if (parser.end) return Promise.resolve(fail(parser.end.toError?.(getState())));
     if (reader.finished && body && !isInGrace) {
       isInGrace = true;
       callAfter(client.clock, FINISH_GRACE_MS, ended, () => body?.cancel());
@@ -342,7 +338,7 @@ function openReader(
 
   function fail(cause: unknown): undefined {
     if (ended.aborted) return;
-    deltas.fold(() => {});
+    deltas.fold();
     settle({ error: toStreamError(cause) });
     body?.cancel();
     // the proxy continues a stored response until it is stopped there
@@ -394,26 +390,24 @@ function createDeltaQueue() {
       if (taken === queue.length && folded === taken) queue.length = taken = folded = 0;
       queue.push(delta);
     },
-    /** Takes the next delta, which is then part of the message. `onTooLong` runs if the message gets too long. */
-    take(onTooLong: (cause: unknown) => void): ChatDelta | undefined {
+    /** Takes the next delta, which is then part of the message. */
+    take(): ChatDelta | undefined {
       if (taken === queue.length) return undefined;
-      if (taken === folded) foldTo(taken + 1, onTooLong);
+      if (taken === folded) foldNext();
       return queue[taken++];
     },
     /** Adds all deltas to the message. The loop can still take them. */
-    fold: (onTooLong: (cause: unknown) => void) => foldTo(queue.length, onTooLong),
+    fold(): void {
+      while (folded < queue.length) foldNext();
+    },
     /** Drops the deltas of the message that the loop has not taken. */
     drop(): void {
       taken = folded;
     },
   };
 
-  function foldTo(end: number, onTooLong: (cause: unknown) => void): void {
-    try {
-      while (folded < end) fold.add(queue[folded++] as ChatDelta);
-    } catch (cause) {
-      onTooLong(cause);
-    }
+  function foldNext(): void {
+    fold.add(queue[folded++] as ChatDelta);
   }
 }
 
@@ -539,7 +533,8 @@ export function stopStored(client: Client, id: string | undefined, headers: Head
   const init = { method: "DELETE", keepalive: true, ...(headers && { headers }) };
   specialCases
     .load()
-    .then(({ requestOnce }) => requestOnce(client, path, init, ({ body }) => body?.cancel()))
+    .then(async ({ createRequest }) => client.fetch(await createRequest(client, path, init)))
+    .then(({ body }) => body?.cancel())
     .catch(() => {});
 }
 

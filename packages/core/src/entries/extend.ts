@@ -29,7 +29,7 @@ export { isRecord, parseJSON } from "../transport/error-response.js";
 export { canReuseKey, getDelivery, isClosedRoute, toConnectionError } from "../transport/failure.js";
 export { fetchFeatures, isRemembered } from "../transport/fetch-features.js";
 export { openCall } from "../transport/open-call.js";
-export { readRefusal } from "../transport/refusal.js";
+export { readRefusal } from "../transport/read-refusal.js";
 export { repeatIfStored } from "../transport/repeat-stored.js";
 export { requestOnce } from "../transport/request-once.js";
 export { chatModels } from "../types/chat-models.js";

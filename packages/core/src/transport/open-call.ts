@@ -1,5 +1,6 @@
 import type { Clock, Span } from "../base/clock.js";
 import type { CallStep } from "../types/events.js";
+import { failureCode } from "./failure-code.js";
 import { createRetryClock } from "./pauses.js";
 import { readChunks } from "./read-body.js";
 import {
@@ -29,7 +30,7 @@ import {
  * ```
  */
 export function openCall(client: Connection, description: CallDescription, options: RequestOptions) {
-  const exchange = openExchange(client, description, options);
+  const exchange = openExchange(client, description, options, failureCode);
   return {
     ...exchange,
     /** Emits one step of the call. */

@@ -1,39 +1,60 @@
-import { describeResponse, type ResponseDescription } from "./describe-response.js";
-import type { BodyReader } from "./read-body.js";
+import { type Clock, openSpan, rejectOnAbort } from "../base/clock.js";
+import { APIError } from "../types/errors.js";
+import { createAPIError } from "./describe-response.js";
+import { readRequestId } from "./failure.js";
+import { type BodyReader, createBodyReader } from "./read-body.js";
 
-/* What only a failed request needs. A page loads it before its network fails. */
-
-export { repeat } from "./repeat.js";
-export { describeResponse };
+/** Longest wait for the body of a rejection, in milliseconds. */
+const REFUSAL_MS = 5000;
 
 /** Largest number of characters of the body to read. */
 const REFUSAL_LENGTH = 65_536;
 
 /**
- * Describes a response with an error status. The status decides, so a truncated, stalled or endless body is fine. Reads
- * only the beginning of a long body.
+ * Reads the error of a response with an error status. The status decides, so a truncated, stalled or endless body is
+ * fine. Reads only the beginning of a long body.
  *
- * @param read reads the next piece of the body, until a time limit
- * @param scrub removes the keys from a text
+ * @example
+ * ```ts
+ * import { createRequest, readRefusal } from "@sluice/core/extend";
+ *
+ * const response = await client.fetch(await createRequest(client, "/v1/usage", { signal }));
+ * if (!response.ok) throw await readRefusal(response, client, signal);
+ * ```
  */
-export async function describeRefusal(
+export async function readRefusal(
   response: Response,
-  read: BodyReader["read"],
-  scrub: (text: string) => string,
-): Promise<ResponseDescription> {
+  {
+    clock,
+    scrub,
+  }: {
+    /** Clock of the limits. */
+    readonly clock: Clock;
+    /** Removes the keys from a text. */
+    readonly scrub: (text: string) => string;
+  },
+  signal: AbortSignal,
+): Promise<APIError> {
   const { status, type, headers } = response;
-  if (type === "opaqueredirect" || (status >= 300 && status < 400))
-    return {
-      message: `HTTP ${status || "redirect"}: the base URL redirects; set baseURL to the final address`,
-      status,
-      reason: "wrong-address",
-      body: "",
-    };
-  const retryAfterMs = readRetryAfter(response);
-  // before the text is cut, because half a key would not be recognized
-  const body = scrub(await readStart(read));
-  const source = headers.get("x-sluice-source") === "proxy" ? "proxy" : undefined;
-  return describeResponse(response, body, { retryAfterMs, source });
+  const requestId = readRequestId(response);
+  const reader = createBodyReader(response);
+  const span = openSpan(clock, signal, REFUSAL_MS, () => undefined);
+  try {
+    if (type === "opaqueredirect" || (status >= 300 && status < 400))
+      return new APIError(
+        `HTTP ${status || "redirect"}: the base URL redirects; set baseURL to the final address`,
+        { status, reason: "wrong-address", body: "" },
+        { requestId },
+      );
+    const retryAfterMs = readRetryAfter(headers);
+    const text = await readStart(() => rejectOnAbort(reader.read(), span.signal));
+    const source = headers.get("x-sluice-source") === "proxy" ? "proxy" : undefined;
+    // without the keys before the text is cut, because half a key would not be recognized
+    return createAPIError(response, scrub(text), { requestId, retryAfterMs, source });
+  } finally {
+    span.end();
+    reader.cancel().catch(() => {});
+  }
 }
 
 async function readStart(read: BodyReader["read"]): Promise<string> {
@@ -52,7 +73,7 @@ async function readStart(read: BodyReader["read"]): Promise<string> {
 }
 
 /** Parses `Retry-After` to milliseconds: seconds, also with a fraction, or a date; undefined for other values. */
-function readRetryAfter({ headers }: Response): number | undefined {
+function readRetryAfter(headers: Headers): number | undefined {
   const value = headers.get("retry-after")?.trim() ?? "";
   const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
   return Number.isNaN(ms) ? undefined : Math.max(0, Math.ceil(ms));

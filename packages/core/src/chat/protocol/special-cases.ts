@@ -1,5 +1,10 @@
-/* What most streams do not have: tool calls, errors, text that is not an event, and a stop. Pages load it later. */
+/*
+ * What most streams do not need: tool calls, errors, text that is not an event, a stop, another attempt. Pages load it
+ * beside the first request. One file, because each further file repeats code.
+ */
 
-export { requestOnce } from "../../transport/request-once.js";
+export { createRequest } from "../../transport/create-request.js";
+export { readRefusal } from "../../transport/read-refusal.js";
+export { repeat } from "../../transport/repeat.js";
 export { createCallReader } from "./call-reader.js";
 export { createSpecialReader } from "./special-reader.js";
