@@ -3,6 +3,7 @@ import { createLazyModule } from "../base/lazy-module.js";
 import { noteStored } from "../base/note-options.js";
 import type { RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
+import { createRequest } from "../transport/create-request.js";
 import { readRequestId } from "../transport/failure.js";
 import type { HeadersInput } from "../transport/headers.js";
 import { type ByteReader, createBodyReader, readBody } from "../transport/read-body.js";
@@ -531,9 +532,8 @@ export function stopStored(client: Client, id: string | undefined, headers: Head
   if (path === undefined) return;
   // `keepalive`: the request survives the end of the page
   const init = { method: "DELETE", keepalive: true, ...(headers && { headers }) };
-  specialCases
-    .load()
-    .then(async ({ createRequest }) => client.fetch(await createRequest(client, path, init)))
+  createRequest(client, path, init)
+    .then(client.fetch)
     .then(({ body }) => body?.cancel())
     .catch(() => {});
 }
