@@ -66,7 +66,7 @@ describe("a request whose code for failures is lost", () => {
     const stream = streamChat(client, question).result();
     await vi.waitFor(() => expect(responses).toHaveLength(2));
     await vi.dynamicImportSettled();
-    lose("core/src/transport/failures", "core/src/chat/protocol/special-cases");
+    lose("core/src/transport/failures", "core/src/chat/protocol/stream-code");
     lost(new TypeError("Failed to fetch"));
     await expect(stream).resolves.toMatchObject({ outcome: "complete" });
     expect(requests).toHaveLength(3);
@@ -76,7 +76,7 @@ describe("a request whose code for failures is lost", () => {
 describe("a response whose error has lost the code that describes it", () => {
   test("A refusal keeps its status", async () => {
     const { completeChat, streamChat, client } = await importWithout(
-      ["transport/failures", "chat/protocol/special-cases"],
+      ["transport/failures", "chat/protocol/stream-code"],
       () => Response.json({ error: { message: "No." } }, { status: 403 }),
     );
     const refused = { name: "APIError", status: 403, billing: "none" };
@@ -85,10 +85,10 @@ describe("a response whose error has lost the code that describes it", () => {
   });
 });
 
-describe("a stream whose code for special cases is lost", () => {
+describe("a stream whose code is lost", () => {
   const open = async (data: readonly string[], rest = "") => {
     const { streamChat, client } = await importWithout(
-      ["chat/protocol/special-cases"],
+      ["chat/protocol/stream-code"],
       () => new Response(writeFrames(data) + rest, { headers: { "content-type": "text/event-stream" } }),
     );
     return streamChat(client, question).result();

@@ -4,13 +4,13 @@ import { isRecord } from "../transport/error-response.js";
 import { requestRecord, type WholeResponse } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import { createFold, emptyMessage } from "./protocol/accumulate.js";
+import { createBodyParser } from "./protocol/body-parser.js";
 import { createCallReader } from "./protocol/call-reader.js";
 import type { ChatResult } from "./protocol/delta.js";
 import { findReportedError } from "./protocol/reported-error.js";
 import { CHAT_PATH, createWholeRequest } from "./protocol/request.js";
 import { createResponseReader, tokenCounts, type WireObject } from "./protocol/response-reader.js";
 import type { ChatRequests } from "./protocol/schema.js";
-import { createSpecialReader } from "./protocol/special-reader.js";
 import { createStreamParser } from "./protocol/stream-parser.js";
 
 /** Ten minutes: the headers arrive with the whole response, and a thinking model takes minutes. */
@@ -62,7 +62,7 @@ export async function completeChat<const Model extends string, Checks extends bo
   );
 }
 
-const cases = { createCallReader, createSpecialReader };
+const cases = { createCallReader, createBodyParser };
 
 /** Parses the response of a gateway that streams without a request to stream. */
 function parseStreamedResult(

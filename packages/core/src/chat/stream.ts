@@ -25,7 +25,7 @@ import type { ChatRequest, ChatRequests } from "./protocol/schema.js";
 import {
   createCutError,
   createStreamParser,
-  type SpecialCases,
+  type StreamCode,
   type StreamMetadata,
 } from "./protocol/stream-parser.js";
 import type { OpenResumption, ResumedBytes } from "./resume.js";
@@ -122,12 +122,12 @@ export interface ResponseSource {
 type Step = IteratorResult<ChatDelta, undefined>;
 const over: Step = { done: true, value: undefined };
 
-/** The code for what most streams do not have. `send` loads it early. */
-const specialCases = createLazyModule(() => import("./protocol/special-cases.js"));
+/** Code that pages load later: `send` loads it with the request. */
+const streamCode = createLazyModule(() => import("./protocol/stream-code.js"));
 
 /** Creates the reader of tool calls. The parser loads the code before it reads one. */
-const createCallReader: SpecialCases["createCallReader"] = (emit) =>
-  (specialCases.loaded as SpecialCases).createCallReader(emit);
+const createCallReader: StreamCode["createCallReader"] = (emit) =>
+  (streamCode.loaded as StreamCode).createCallReader(emit);
 
 /** Time to wait for `[DONE]` or usage after a `finish_reason`. The response is complete without them. */
 const FINISH_GRACE_MS = 2000;
@@ -196,14 +196,14 @@ function openReader(
     client,
     { kind: "chat", path, subject: request, isStream: true },
     options,
-    specialCases,
+    streamCode,
   );
   const { signal, callId, abort } = exchange;
   const deltas = createDeltaQueue();
   const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
   const warn = (issue: Issue) => client.warn(issue, callId);
   const reader = createResponseReader(addDelta, createCallReader, warn, several);
-  const parser = createStreamParser(reader, client.scrub, noteContent, specialCases);
+  const parser = createStreamParser(reader, client.scrub, noteContent, streamCode);
 
   const settlement = createSettlement(client, exchange, (timing) => reader.toResult(deltas.message, timing));
   const { ended, settle } = settlement;

@@ -2,9 +2,9 @@ import type { LazyModule } from "../../base/lazy-module.js";
 import { isRecord, parseJSON } from "../../transport/error-response.js";
 import { createEventParser, type EventParser, type ServerSentEvent } from "../../transport/event-stream.js";
 import { StreamError, type StreamFailure } from "../../types/errors.js";
+import type { BodyParser } from "./body-parser.js";
 import type { AssistantMessage } from "./delta.js";
 import type { ResponseReader, WireObject } from "./response-reader.js";
-import type { SpecialReader } from "./special-reader.js";
 
 /** Metadata of a stream that its errors carry. */
 export interface StreamMetadata {
@@ -27,11 +27,8 @@ export interface StreamEnd {
   readonly toError?: ((metadata: StreamMetadata) => Error) | undefined;
 }
 
-/** The code for what most streams do not have. */
-export type SpecialCases = Pick<
-  typeof import("./special-cases.js"),
-  "createCallReader" | "createSpecialReader"
->;
+/** The code that a page loads beside its first request. */
+export type StreamCode = Pick<typeof import("./stream-code.js"), "createCallReader" | "createBodyParser">;
 
 /** Parses the bytes of a chat stream into chunks and classifies their end. It never throws. */
 export interface StreamParser {
@@ -40,15 +37,15 @@ export interface StreamParser {
   /** True once the bytes of a whole response have ended. */
   readonly isWhole: boolean;
   /**
-   * Reads the next bytes; without any, the bytes have ended. Returns a promise while the code for special cases is not
-   * loaded. It never rejects.
+   * Reads the next bytes; without any, the bytes have ended. Returns a promise until the code is loaded. It never
+   * rejects.
    */
   push(bytes: Uint8Array | undefined): Promise<void> | undefined;
   /** Ends the bytes after a broken connection. */
   cut(): void;
 }
 
-/** What the reader of special cases needs of its parser. */
+/** What the parser of a body needs of the parser of the stream. */
 export interface ParserContext {
   readonly reader: ResponseReader;
   /** The events of the stream. They come to `readEvent` and `readLine`. */
@@ -72,28 +69,28 @@ const MAX_BYTES = 2 ** 29;
 
 /**
  * Creates the parser of one response. `reader` reads the chunks. `onContent` runs for each chunk with content. `scrub`
- * removes the API key from error texts. `cases` loads the code for tool calls, errors and text that is not an event. If
- * that fails, the parser reads only plain chunks.
+ * removes the API key from error texts. `code` has the parser of a body. If it can't be loaded, for example because the
+ * site was deployed again, only plain chunks are read: no tool calls, no errors, no text that is not an event.
  */
 export function createStreamParser(
   reader: ResponseReader,
   scrub: (text: string) => string,
   onContent: () => void,
-  cases: LazyModule<SpecialCases>,
+  code: LazyModule<StreamCode>,
 ): StreamParser {
   const events = createEventParser({
     onEvent(event) {
-      if (special) special.readEvent(event);
+      if (body) body.readEvent(event);
       else readPlain(event);
     },
     onUnknownField(name, value) {
-      if (special) special.readLine(name, value);
+      if (body) body.readLine(name, value);
       // at the end, the name of a field may be truncated
       else if (value || !isLastLine) endUnloaded();
     },
   });
-  let special: SpecialReader | undefined;
-  /** True if the code for special cases could not be loaded. */
+  let body: BodyParser | undefined;
+  /** True if the code could not be loaded. */
   let isLost = false;
   let isLastLine = false;
   let length = 0;
@@ -102,36 +99,26 @@ export function createStreamParser(
     end: undefined as StreamEnd | undefined,
     isWhole: false,
     push(bytes: Uint8Array | undefined) {
-      if (special || isLost) return read(bytes);
-      return cases.loaded
-        ? start(bytes)
-        : cases.load().then(
-            () => start(bytes),
-            () => {
-              isLost = true;
-              read(bytes);
-            },
-          );
+      if (code.loaded || isLost) return read(bytes);
+      return code.load().then(
+        () => read(bytes),
+        () => {
+          isLost = true;
+          read(bytes);
+        },
+      );
     },
-    cut: () => (special ? special.cut() : endCut()),
+    cut: () => (body ? body.cut() : endCut()),
   };
   return parser;
 
-  function start(bytes: Uint8Array | undefined): undefined {
-    const functions = { reader, events, scrub, readChunk, endAs, endBroken, endCut, close };
-    special ??= (cases.loaded as SpecialCases).createSpecialReader({
-      ...functions,
-      hasEnded: () => parser.end !== undefined,
-    });
-    read(bytes);
-  }
-
   function read(bytes: Uint8Array | undefined): undefined {
     if (parser.end) return;
+    if (!isLost) body ??= createBody(code.loaded as StreamCode);
     try {
       length += bytes?.length ?? 0;
       if (length > MAX_BYTES) throw new RangeError(`it is longer than ${MAX_BYTES} bytes`);
-      if (special) special.read(bytes);
+      if (body) body.read(bytes);
       else if (bytes) events.push(bytes);
       else {
         isLastLine = true;
@@ -144,7 +131,18 @@ export function createStreamParser(
     }
   }
 
-  /** Reads an event without the code for special cases. */
+  function createBody({ createBodyParser }: StreamCode): BodyParser {
+    const functions = { readChunk, endAs, endBroken, endCut, close };
+    return createBodyParser({
+      reader,
+      events,
+      scrub,
+      hasEnded: () => parser.end !== undefined,
+      ...functions,
+    });
+  }
+
+  /** Reads an event without the parser of a body. */
   function readPlain({ event, data }: ServerSentEvent): void {
     if (parser.end || data === "") return;
     const chunk = parseJSON(data) as WireObject | undefined;

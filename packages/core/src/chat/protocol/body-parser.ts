@@ -15,7 +15,7 @@ import { createStrayLines } from "./stray-lines.js";
 import { createStreamError, isDone, isWholeEvent, type ParserContext } from "./stream-parser.js";
 
 /** Reads any body of status 200: events, errors in every form, pages, and whole responses in place of a stream. */
-export interface SpecialReader {
+export interface BodyParser {
   /** Reads the next bytes; without any, the bytes have ended. */
   read(bytes: Uint8Array | undefined): void;
   /** Reads an event. */
@@ -33,7 +33,7 @@ export interface SpecialReader {
 const CUT_CODES: readonly unknown[] = ["upstream_cut", "stream_interrupted"];
 
 /** Creates the reader of a body. */
-export function createSpecialReader({
+export function createBodyParser({
   reader,
   events,
   scrub,
@@ -43,7 +43,7 @@ export function createSpecialReader({
   endBroken,
   endCut,
   close,
-}: ParserContext): SpecialReader {
+}: ParserContext): BodyParser {
   const frames = createFrameParser(parseJSON);
   const decoder = new TextDecoder();
   const stray = createStrayLines(failWithWords);
