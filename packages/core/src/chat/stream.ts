@@ -114,13 +114,13 @@ export interface ResponseSource {
   readonly streamId?: string | undefined;
   /** Path of a stored response. */
   readonly path?: string | undefined;
-  /** True if the proxy continues the response after this reader stops. */
-  readonly isFollowed?: boolean;
+  /** True if the proxy continues the response after this reader stops. @default false */
+  readonly continuesAtProxy?: boolean;
 }
 
 /** A delta, or the end of the deltas. */
 type Step = IteratorResult<ChatDelta, undefined>;
-const over: Step = { done: true, value: undefined };
+const noMore: Step = { done: true, value: undefined };
 
 /** Code that pages load later: `send` loads it with the request. */
 const streamCode = createLazyModule(() => import("./protocol/stream-code.js"));
@@ -170,7 +170,7 @@ export function openStream(client: Client, options: RequestOptions, source: Resp
     [Symbol.asyncIterator]() {
       if (readBy) throw new TypeError(`this stream is already read by ${readBy}; a stream can be read once`);
       readBy = "a loop";
-      return { next: () => Promise.resolve(hasLeft ? over : readNext()), return: leave };
+      return { next: () => Promise.resolve(hasLeft ? noMore : readNext()), return: leave };
     },
   };
   return stream;
@@ -179,7 +179,7 @@ export function openStream(client: Client, options: RequestOptions, source: Resp
     if (parser.isWhole) await readToEnd(false);
     else abort(createAbortError("The loop over the stream was left"));
     hasLeft = true;
-    return over;
+    return noMore;
   }
 }
 
@@ -190,7 +190,7 @@ export function openStream(client: Client, options: RequestOptions, source: Resp
 function openReader(
   client: Client,
   options: RequestOptions,
-  { request, streamId, path = CHAT_PATH, isFollowed }: ResponseSource,
+  { request, streamId, path = CHAT_PATH, continuesAtProxy }: ResponseSource,
 ) {
   const exchange = openExchange(
     client,
@@ -261,7 +261,7 @@ function openReader(
       return { done: false, value };
     }
     if (failure) return Promise.reject(failure.error);
-    if (parser.isWhole) return over;
+    if (parser.isWhole) return noMore;
     if (reading || !body || parser.end) return readMore().then(() => readNext(true));
     returnsStep = true;
     return readMore() as Promise<Step>;
@@ -343,7 +343,7 @@ function openReader(
     settle({ error: toStreamError(cause) });
     body?.cancel();
     // the proxy continues a stored response until it is stopped there
-    if (signal.aborted && !isFollowed) source.stop();
+    if (signal.aborted && !continuesAtProxy) source.stop();
   }
 
   function toStreamError(cause: unknown): unknown {

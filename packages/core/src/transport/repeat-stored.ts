@@ -48,7 +48,7 @@ export const repeatIfStored: RepeatRule = async (failure, { client, exchange, in
 };
 
 /**
- * Fetches the features of the proxy after a lost response (wire, 6.2). Returns none for an unreachable proxy, because a
+ * Fetches the features of the proxy after a lost response (wire.md, 6.2). Returns none for an unreachable proxy, because a
  * billed request must not be repeated on a guess.
  */
 async function waitForFeatures(client: Connection, exchange: Exchange): Promise<readonly string[]> {

@@ -2,7 +2,7 @@ import { openSpan } from "../base/clock.js";
 import { createRequest } from "./create-request.js";
 import type { Connection } from "./send.js";
 
-/** Limit of such a request in milliseconds, because its connection may be lost silently. */
+/** Limit of one request in milliseconds, because its connection may be lost silently. */
 const TOTAL_MS = 30_000;
 
 /**
