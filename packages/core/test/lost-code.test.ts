@@ -53,89 +53,42 @@ describe("a request whose code for failures is lost", () => {
   });
 
   const fail = () => Promise.reject(new TypeError("Failed to fetch"));
-  const respond = () => new Response(writeFrames([text, stop, "[DONE]"]));
+  const respond = async () => new Response(writeFrames([text, stop, "[DONE]"]));
 
-  test("A page loads that code with its first response, so that a later failure is retried", async () => {
-    const responses = [respond, fail, respond];
-    const { streamChat, client, requests } = await importWithout([], () => responses.shift()?.() as Response);
-    vi.stubGlobal("document", {});
-    await streamChat(client, question).result();
-    await vi.dynamicImportSettled();
-    lose("core/src/transport/failures");
-    await expect(streamChat(client, question).result()).resolves.toMatchObject({ outcome: "complete" });
-    expect(requests).toHaveLength(3);
-  });
-
-  test("A page loads that code while it waits for a response, so that its loss is retried", async () => {
+  test("A call loads that code beside its request, so that a failure is retried", async () => {
     let lost: (cause: unknown) => void = () => {};
     const waiting = () => new Promise<Response>((_, reject) => (lost = reject));
-    const responses = [waiting, respond];
-    const { streamChat, client } = await importWithout([], () => responses.shift()?.() as Promise<Response>);
-    vi.stubGlobal("document", {});
-    let pass: () => void = () => {};
-    const sleep = (ms: number, signal?: AbortSignal) =>
-      ms === 1000 ? new Promise<void>((resolve) => (pass = resolve)) : client.clock.sleep(ms, signal);
-    const stream = streamChat({ ...client, clock: { ...client.clock, sleep } }, question).result();
-    await vi.waitFor(() => expect(responses).toHaveLength(1));
-    pass();
+    const responses = [waiting, fail, respond];
+    const { streamChat, client, requests } = await importWithout(
+      [],
+      () => responses.shift()?.() as Promise<Response>,
+    );
+    const stream = streamChat(client, question).result();
+    await vi.waitFor(() => expect(responses).toHaveLength(2));
     await vi.dynamicImportSettled();
-    lose("core/src/transport/failures");
+    lose("core/src/transport/failures", "core/src/chat/protocol/stream-code");
     lost(new TypeError("Failed to fetch"));
     await expect(stream).resolves.toMatchObject({ outcome: "complete" });
+    expect(requests).toHaveLength(3);
   });
 });
 
 describe("a response whose error has lost the code that describes it", () => {
   test("A refusal keeps its status", async () => {
-    const { completeChat, streamChat, client } = await importWithout(["transport/failures"], () =>
-      Response.json({ error: { message: "No." } }, { status: 403 }),
+    const { completeChat, streamChat, client } = await importWithout(
+      ["transport/failures", "chat/protocol/stream-code"],
+      () => Response.json({ error: { message: "No." } }, { status: 403 }),
     );
     const refused = { name: "APIError", status: 403, billing: "none" };
     await expect(completeChat(client, question)).rejects.toMatchObject(refused);
     await expect(streamChat(client, question).result()).rejects.toMatchObject(refused);
   });
-
-  test("A page loads that code with its first response, so that a later refusal keeps its message", async () => {
-    const responses = [
-      () => new Response(writeFrames([text, stop, "[DONE]"])),
-      () => Response.json({ error: { message: "No.", code: "busy" } }, { status: 403 }),
-    ];
-    const { streamChat, client } = await importWithout([], () => responses.shift()?.() as Response);
-    vi.stubGlobal("document", {});
-    await streamChat(client, question).result();
-    await vi.dynamicImportSettled();
-    lose("core/src/transport/failures");
-    await expect(streamChat(client, question).result()).rejects.toMatchObject({
-      message: "No.",
-      code: "busy",
-    });
-  });
-
-  test.each<[string, () => Response, object]>([
-    [
-      "an error",
-      () => Response.json({ error: { message: "No.", code: "busy" } }),
-      { message: "No.", code: "busy" },
-    ],
-    [
-      "a page",
-      () => new Response("<html><title>Log in</title></html>"),
-      { body: expect.stringContaining("Log in") },
-    ],
-  ])("A stream that is %s with status 200 is no success", async (_, respond, error) => {
-    const { streamChat, client } = await importWithout(["transport/failures"], respond);
-    await expect(streamChat(client, question).result()).rejects.toMatchObject({
-      name: "APIError",
-      status: 200,
-      ...error,
-    });
-  });
 });
 
-describe("a stream whose code for special cases is lost", () => {
+describe("a stream whose code is lost", () => {
   const open = async (data: readonly string[], rest = "") => {
     const { streamChat, client } = await importWithout(
-      ["chat/protocol/special-cases"],
+      ["chat/protocol/stream-code"],
       () => new Response(writeFrames(data) + rest, { headers: { "content-type": "text/event-stream" } }),
     );
     return streamChat(client, question).result();
@@ -168,6 +121,13 @@ describe("a stream whose code for special cases is lost", () => {
     ["between two events", ""],
   ])("A response that breaks off %s is truncated", async (_, rest) => {
     await expect(open([text], rest)).rejects.toMatchObject({ name: "StreamError", reason: "truncated" });
+  });
+
+  test.each([
+    ["an error", '{"error":{"message":"No.","code":"busy"}}'],
+    ["a page", "<html><title>Log in</title></html>"],
+  ])("A body that is %s in place of a stream is no success", async (_, body) => {
+    await expect(open([], body)).rejects.toMatchObject({ name: "StreamError", billing: "maybe" });
   });
 
   test("A stream without a response is no success", async () => {

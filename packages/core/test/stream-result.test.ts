@@ -42,7 +42,7 @@ async function collectRest(iterator: AsyncIterator<ChatDelta, undefined>): Promi
 }
 
 describe.each(gateways)("result() settles, with %s,", (_, gateway) => {
-  test("The turn is there at the delta `finish`", async () => {
+  test("The result is ready at the delta `finish`", async () => {
     const stream = streamChat(gateway(), question);
     const deltas: ChatDelta[] = [];
     for await (const delta of stream) {
@@ -52,7 +52,7 @@ describe.each(gateways)("result() settles, with %s,", (_, gateway) => {
     expect(deltas).toEqual(deltasOfAll);
   });
 
-  test("The turn is there at the first delta, and the loop still gets every delta in order", async () => {
+  test("The result is ready at the first delta, and the loop still gets every delta in order", async () => {
     const stream = streamChat(gateway(), question);
     const deltas: ChatDelta[] = [];
     for await (const delta of stream) {
@@ -63,7 +63,7 @@ describe.each(gateways)("result() settles, with %s,", (_, gateway) => {
     expect(deltas).toEqual(deltasOfAll);
   });
 
-  test("Each result() in a loop has the same turn", async () => {
+  test("Each result() in a loop returns the same result", async () => {
     const stream = streamChat(gateway(), question);
     const turns = new Set<unknown>();
     let count = 0;

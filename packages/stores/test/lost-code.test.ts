@@ -39,7 +39,7 @@ describe("a chat whose code for failures can't be loaded", () => {
   test("A rejected message of a chat is not lost, and is sent again by retry()", async () => {
     const responses = [Response.json({}, { status: 503 }), streamResponse(streamText("Hello"))];
     const { createChatStore, client, requests } = await openPageWithout(
-      ["core/src/transport/failures"],
+      ["core/src/chat/protocol/stream-code"],
       () => responses.shift() as Response,
     );
     const chat = createChatStore(client, { model });

@@ -1,6 +1,7 @@
 import type { Client } from "../client.js";
 import { excerpt, isRecord, parseJSON } from "../transport/error-response.js";
 import { addRouteAdvice } from "../transport/failure.js";
+import { failureCode } from "../transport/failure-code.js";
 import { readText } from "../transport/read-body.js";
 import { closeExchange, openExchange, type RequestOptions, send } from "../transport/send.js";
 import { ResponseError } from "../types/errors.js";
@@ -78,7 +79,7 @@ async function requestFiles(
   options: RequestOptions,
 ): Promise<readonly NamedCopy[]> {
   const call = { kind: "archive", method: "post", path: PATH, body: () => body } as const;
-  const exchange = openExchange(client, { ...call, firstChunkMs: FIRST_CHUNK_MS }, options);
+  const exchange = openExchange(client, { ...call, firstChunkMs: FIRST_CHUNK_MS }, options, failureCode);
   let files: readonly NamedCopy[];
   try {
     const response = await send(client, exchange, { ...call, headers: options.headers });

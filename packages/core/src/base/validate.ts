@@ -6,7 +6,7 @@ import { findUnknownFields } from "./unknown-fields.js";
 
 declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
-const NAMED = "rule";
+const RULE = "rule";
 
 /**
  * Creates a check with a rule name, for a rule about several fields. Use it in `v.pipe`.
@@ -21,7 +21,7 @@ export function rule<Input>(
   field = "",
 ): v.CheckAction<Input, string> {
   // valibot copies the `type` of an action to its issues, so the name and the field are stored there
-  return { ...v.check(holds, message), type: `${NAMED}/${name}/${field}` as "check" };
+  return { ...v.check(holds, message), type: `${RULE}/${name}/${field}` as "check" };
 }
 
 /** Creates a rule about the number of items whose field `field` has one of `values`: from `min` to `max`. */
@@ -59,7 +59,7 @@ function collectIssues(schema: v.GenericSchema, input: unknown, family: string):
   return issues.map((issue) => {
     const keys = issue.path?.map(({ key }) => key) ?? [];
     const [kind, name, field] = issue.type.split("/");
-    if (kind !== NAMED) return createIssue(keys.join("."), issue, family);
+    if (kind !== RULE) return createIssue(keys.join("."), issue, family);
     const path = (field ? [...keys, field] : keys).join(".");
     return { path, message: issue.message, rule: `${family}.${name}` };
   });

@@ -1,16 +1,16 @@
 import type { RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
 import { isRecord } from "../transport/error-response.js";
-import { createAPIError, requestRecord, type WholeResponse } from "../transport/json-response.js";
+import { requestRecord, type WholeResponse } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import { createFold, emptyMessage } from "./protocol/accumulate.js";
+import { createBodyParser } from "./protocol/body-parser.js";
 import { createCallReader } from "./protocol/call-reader.js";
 import type { ChatResult } from "./protocol/delta.js";
 import { findReportedError } from "./protocol/reported-error.js";
 import { CHAT_PATH, createWholeRequest } from "./protocol/request.js";
 import { createResponseReader, tokenCounts, type WireObject } from "./protocol/response-reader.js";
 import type { ChatRequests } from "./protocol/schema.js";
-import { createSpecialReader } from "./protocol/special-reader.js";
 import { createStreamParser } from "./protocol/stream-parser.js";
 
 /** Ten minutes: the headers arrive with the whole response, and a thinking model takes minutes. */
@@ -62,7 +62,7 @@ export async function completeChat<const Model extends string, Checks extends bo
   );
 }
 
-const cases = { createCallReader, createSpecialReader };
+const cases = { createCallReader, createBodyParser };
 
 /** Parses the response of a gateway that streams without a request to stream. */
 function parseStreamedResult(
@@ -73,21 +73,18 @@ function parseStreamedResult(
   const fold = createFold();
   const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
   const reader = createResponseReader(fold.add, createCallReader, client.warn, several);
-  const parser = createStreamParser(
-    reader,
-    client.scrub,
-    () => {},
-    (body, context) => createAPIError({ status: 200 }, body, context),
-    { loaded: cases, load: async () => cases },
-  );
+  const parser = createStreamParser(reader, client.scrub, () => {}, {
+    loaded: cases,
+    load: async () => cases,
+  });
   parser.push(new TextEncoder().encode(text));
   parser.push(undefined);
   const { end, isWhole } = parser;
   const partial = fold.message;
   if (isWhole) return reader.toResult(partial, { totalMs });
-  const isEmpty = end?.type === "refusal" || (end?.type === "cut" && partial === emptyMessage);
   // the body contained no part of a response
-  throw (!isEmpty && end?.toError?.({ partial, requestId })) || reported(end?.fields);
+  const isEmpty = end?.type === "cut" && partial === emptyMessage;
+  throw (!isEmpty && end?.toError?.({ partial, requestId })) || reported();
 }
 
 function parseResult(

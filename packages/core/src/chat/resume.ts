@@ -3,7 +3,7 @@ import type { Client, StreamResumption } from "../client.js";
 import type { HeadersInput } from "../transport/headers.js";
 import { createRetryClock } from "../transport/pauses.js";
 import { type BodyReader, createBodyReader } from "../transport/read-body.js";
-import { readRefusal } from "../transport/refusal.js";
+import { readRefusal } from "../transport/read-refusal.js";
 import { type Exchange, type RequestOptions, send } from "../transport/send.js";
 import { APIError, ValidationError } from "../types/errors.js";
 import {
@@ -112,7 +112,7 @@ export function resumeChat(
 ): ChatStream {
   const resuming = { ...client, resume: client.resume ?? streamResumption() };
   const path = createStreamPath(streamId);
-  return openStream(resuming, options, { streamId: path && streamId, path, isFollowed: !stopOnAbort });
+  return openStream(resuming, options, { streamId: path && streamId, path, continuesAtProxy: !stopOnAbort });
 }
 
 const FIRST_WAIT_MS = 2000;
@@ -248,7 +248,7 @@ function openResumedBytes(
     hasProgress = false;
     for (; ; isAgain = true) {
       if (isAgain && backoff.failures >= limit) {
-        if (failure === undefined || isAbsent(failure)) return undefined;
+        if (failure === undefined || isUnknown(failure)) return undefined;
         throw failure;
       }
       if (isAgain) await wait(path, failure ?? cause);
@@ -310,7 +310,7 @@ function isGone(error: unknown): boolean {
 }
 
 /** Returns true if a server does not know the response. It may be another server, so one such error is not final. */
-function isAbsent(error: unknown): boolean {
+function isUnknown(error: unknown): boolean {
   const { status = 0 } = error as Partial<APIError>;
   return status === 404 || status === 410;
 }
@@ -318,8 +318,10 @@ function isAbsent(error: unknown): boolean {
 /** Returns true for a rejection that only other headers can change, for example after a new sign-in. */
 function isRefusal(error: unknown): boolean {
   const { name, status = 0 } = error as Partial<APIError>;
-  return name === "APIError" && (status === 0 || status >= 300) && status < 500 && !PASSING.includes(status);
+  return (
+    name === "APIError" && (status === 0 || status >= 300) && status < 500 && !TEMPORARY.includes(status)
+  );
 }
 
 /** Statuses below 500 of temporary failures. */
-const PASSING: readonly number[] = [404, 408, 410, 425, 429];
+const TEMPORARY: readonly number[] = [404, 408, 410, 425, 429];

@@ -3,10 +3,10 @@ import { createLazyModule } from "../base/lazy-module.js";
 import { noteStored } from "../base/note-options.js";
 import type { RequestFor } from "../base/validate.js";
 import type { Client } from "../client.js";
+import { createRequest } from "../transport/create-request.js";
 import { readRequestId } from "../transport/failure.js";
 import type { HeadersInput } from "../transport/headers.js";
 import { type ByteReader, createBodyReader, readBody } from "../transport/read-body.js";
-import { describeBody } from "../transport/refusal.js";
 import {
   closeExchange,
   type Exchange,
@@ -24,9 +24,8 @@ import { createResponseReader } from "./protocol/response-reader.js";
 import type { ChatRequest, ChatRequests } from "./protocol/schema.js";
 import {
   createCutError,
-  createStreamError,
   createStreamParser,
-  type SpecialCases,
+  type StreamCode,
   type StreamMetadata,
 } from "./protocol/stream-parser.js";
 import type { OpenResumption, ResumedBytes } from "./resume.js";
@@ -115,20 +114,20 @@ export interface ResponseSource {
   readonly streamId?: string | undefined;
   /** Path of a stored response. */
   readonly path?: string | undefined;
-  /** True if the proxy continues the response after this reader stops. */
-  readonly isFollowed?: boolean;
+  /** True if the proxy continues the response after this reader stops. @default false */
+  readonly continuesAtProxy?: boolean;
 }
 
 /** A delta, or the end of the deltas. */
 type Step = IteratorResult<ChatDelta, undefined>;
-const over: Step = { done: true, value: undefined };
+const noMore: Step = { done: true, value: undefined };
 
-/** The code for what most streams do not have: tool calls, errors, text that is not an event, and a stop. */
-const specialCases = createLazyModule(() => import("./protocol/special-cases.js"));
+/** Code that pages load later: `send` loads it with the request. */
+const streamCode = createLazyModule(() => import("./protocol/stream-code.js"));
 
 /** Creates the reader of tool calls. The parser loads the code before it reads one. */
-const createCallReader: SpecialCases["createCallReader"] = (emit) =>
-  (specialCases.loaded as SpecialCases).createCallReader(emit);
+const createCallReader: StreamCode["createCallReader"] = (emit) =>
+  (streamCode.loaded as StreamCode).createCallReader(emit);
 
 /** Time to wait for `[DONE]` or usage after a `finish_reason`. The response is complete without them. */
 const FINISH_GRACE_MS = 2000;
@@ -171,7 +170,7 @@ export function openStream(client: Client, options: RequestOptions, source: Resp
     [Symbol.asyncIterator]() {
       if (readBy) throw new TypeError(`this stream is already read by ${readBy}; a stream can be read once`);
       readBy = "a loop";
-      return { next: () => Promise.resolve(hasLeft ? over : readNext()), return: leave };
+      return { next: () => Promise.resolve(hasLeft ? noMore : readNext()), return: leave };
     },
   };
   return stream;
@@ -180,7 +179,7 @@ export function openStream(client: Client, options: RequestOptions, source: Resp
     if (parser.isWhole) await readToEnd(false);
     else abort(createAbortError("The loop over the stream was left"));
     hasLeft = true;
-    return over;
+    return noMore;
   }
 }
 
@@ -191,15 +190,20 @@ export function openStream(client: Client, options: RequestOptions, source: Resp
 function openReader(
   client: Client,
   options: RequestOptions,
-  { request, streamId, path = CHAT_PATH, isFollowed }: ResponseSource,
+  { request, streamId, path = CHAT_PATH, continuesAtProxy }: ResponseSource,
 ) {
-  const exchange = openExchange(client, { kind: "chat", path, subject: request, isStream: true }, options);
+  const exchange = openExchange(
+    client,
+    { kind: "chat", path, subject: request, isStream: true },
+    options,
+    streamCode,
+  );
   const { signal, callId, abort } = exchange;
   const deltas = createDeltaQueue();
   const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
   const warn = (issue: Issue) => client.warn(issue, callId);
   const reader = createResponseReader(addDelta, createCallReader, warn, several);
-  const parser = createStreamParser(reader, client.scrub, noteContent, describeBody, specialCases);
+  const parser = createStreamParser(reader, client.scrub, noteContent, streamCode);
 
   const settlement = createSettlement(client, exchange, (timing) => reader.toResult(deltas.message, timing));
   const { ended, settle } = settlement;
@@ -224,8 +228,6 @@ function openReader(
   });
 
   limitSilence();
-  // early, because the network may fail later
-  specialCases.load().catch(() => {});
   const createBody = () => createStreamedRequest(client, request as object, options);
   const requested = request
     ? send(client, exchange, { method: "post", body: createBody, headers: options.headers })
@@ -252,14 +254,14 @@ function openReader(
   function readNext(isFresh = false): Promise<Step> | Step {
     const { failure } = settlement;
     const isStopped = failure && !isGatewayError(failure.error);
-    const value = isStopped ? undefined : deltas.take(failTooLong);
+    const value = isStopped ? undefined : deltas.take();
     if (value) {
       if (value.type === "finish") succeed();
       if (!isFresh) body?.touch();
       return { done: false, value };
     }
     if (failure) return Promise.reject(failure.error);
-    if (parser.isWhole) return over;
+    if (parser.isWhole) return noMore;
     if (reading || !body || parser.end) return readMore().then(() => readNext(true));
     returnsStep = true;
     return readMore() as Promise<Step>;
@@ -268,7 +270,7 @@ function openReader(
   /** Reads until the response has ended. `keeps`: the deltas stay in memory for a loop. */
   async function readToEnd(keeps: boolean): Promise<void> {
     while (!ended.aborted) {
-      deltas.fold(failTooLong);
+      deltas.fold();
       if (!keeps) deltas.drop();
       if (parser.isWhole) succeed();
       else await readMore().catch(fail);
@@ -282,14 +284,9 @@ function openReader(
     return source.id;
   }
 
-  /** Fails a text that is longer than the platform allows. `partial` has its beginning. */
-  function failTooLong(cause: unknown): void {
-    fail(createStreamError("malformed", "the response is too long to be read", getState(), {}, cause));
-  }
-
   /** Reads the next bytes, once for all consumers. Ends the response if there are none. */
   function readMore(): Promise<Step | undefined> {
-    if (parser.end) return Promise.resolve(parser.end.toError?.(getState())).then(fail);
+    if (parser.end) return Promise.resolve(fail(parser.end.toError?.(getState())));
     if (reader.finished && body && !isInGrace) {
       isInGrace = true;
       callAfter(client.clock, FINISH_GRACE_MS, ended, () => body?.cancel());
@@ -342,11 +339,11 @@ function openReader(
 
   function fail(cause: unknown): undefined {
     if (ended.aborted) return;
-    deltas.fold(() => {});
+    deltas.fold();
     settle({ error: toStreamError(cause) });
     body?.cancel();
     // the proxy continues a stored response until it is stopped there
-    if (signal.aborted && !isFollowed) source.stop();
+    if (signal.aborted && !continuesAtProxy) source.stop();
   }
 
   function toStreamError(cause: unknown): unknown {
@@ -394,26 +391,24 @@ function createDeltaQueue() {
       if (taken === queue.length && folded === taken) queue.length = taken = folded = 0;
       queue.push(delta);
     },
-    /** Takes the next delta, which is then part of the message. `onTooLong` runs if the message gets too long. */
-    take(onTooLong: (cause: unknown) => void): ChatDelta | undefined {
+    /** Takes the next delta, which is then part of the message. */
+    take(): ChatDelta | undefined {
       if (taken === queue.length) return undefined;
-      if (taken === folded) foldTo(taken + 1, onTooLong);
+      if (taken === folded) foldNext();
       return queue[taken++];
     },
     /** Adds all deltas to the message. The loop can still take them. */
-    fold: (onTooLong: (cause: unknown) => void) => foldTo(queue.length, onTooLong),
+    fold(): void {
+      while (folded < queue.length) foldNext();
+    },
     /** Drops the deltas of the message that the loop has not taken. */
     drop(): void {
       taken = folded;
     },
   };
 
-  function foldTo(end: number, onTooLong: (cause: unknown) => void): void {
-    try {
-      while (folded < end) fold.add(queue[folded++] as ChatDelta);
-    } catch (cause) {
-      onTooLong(cause);
-    }
+  function foldNext(): void {
+    fold.add(queue[folded++] as ChatDelta);
   }
 }
 
@@ -537,9 +532,9 @@ export function stopStored(client: Client, id: string | undefined, headers: Head
   if (path === undefined) return;
   // `keepalive`: the request survives the end of the page
   const init = { method: "DELETE", keepalive: true, ...(headers && { headers }) };
-  specialCases
-    .load()
-    .then(({ sendRequest }) => sendRequest(client, path, init, ({ body }) => body?.cancel()))
+  createRequest(client, path, init)
+    .then(client.fetch)
+    .then(({ body }) => body?.cancel())
     .catch(() => {});
 }
 

@@ -1,4 +1,4 @@
-import type { APIErrorFields } from "../types/errors.js";
+import { APIError, type APIErrorFields } from "../types/errors.js";
 import {
   describePage,
   type ErrorFields,
@@ -16,43 +16,42 @@ export interface StatusLine {
   readonly url?: string;
 }
 
-/** Message and fields of an `APIError`. */
-export interface ResponseDescription extends APIErrorFields {
-  readonly message: string;
-}
-
 /** What the caller knows about the error of a response besides its body. */
-export interface ResponseContext extends Pick<APIErrorFields, "retryAfterMs" | "source"> {
+interface ResponseContext extends Pick<APIErrorFields, "retryAfterMs" | "source"> {
   /** Fields that were already read from the body. */
   readonly fields?: ErrorFields | undefined;
+  readonly requestId?: string | undefined;
 }
 
 /**
- * Describes the error of a response in any format that gateways send: `{error: {message, type, code, param}}`, only code
+ * Creates the error of a response in any format that gateways send: `{error: {message, type, code, param}}`, only code
  * and message, flat (`message` or `msg`), `{error: "text"}`, `{errors: […]}`, `{detail}`, in an array, a JSON string,
  * HTML, text or nothing.
  */
-export function describeResponse(
+export function createAPIError(
   response: StatusLine,
   body: string,
-  { fields, ...more }: ResponseContext = {},
-): ResponseDescription {
+  { fields, requestId, ...more }: ResponseContext,
+): APIError {
   // some gateways respond to a stream request with an error as an event
   const text = body.trim().replace(/^data:\s*(.*)[\s\S]*$/, "$1");
   const { message, type, code, param } = fields ?? findErrorFields(parseJSON(text)) ?? {};
   const isForeign = message === undefined && isForeignResponse(response.status, text);
   // the proxy's own message already names the address or the option
   const isWrong = isForeign || (more.source === "proxy" && code === "not_found");
-  return {
-    message: excerpt(message ?? describeBody(response, text, isForeign)),
-    status: response.status,
-    type,
-    code,
-    param,
-    ...(isWrong && { reason: "wrong-address" }),
-    ...more,
-    body: excerpt(body),
-  };
+  return new APIError(
+    excerpt(message ?? describeBody(response, text, isForeign)),
+    {
+      status: response.status,
+      type,
+      code,
+      param,
+      ...(isWrong && { reason: "wrong-address" }),
+      ...more,
+      body: excerpt(body),
+    },
+    { requestId },
+  );
 }
 
 /**

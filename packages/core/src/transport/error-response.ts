@@ -1,3 +1,5 @@
+import { toJSONText } from "../types/errors.js";
+
 /** Returns the beginning of a response's text, by default 8 KB, as errors keep it. */
 export function excerpt(text: string, length = 8192): string {
   return text.length > length ? `${text.slice(0, length)}…` : text;
@@ -85,14 +87,6 @@ export function parseJSON(text: string): unknown {
  */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function toJSONText(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    return undefined;
-  }
 }
 
 function readText(value: unknown): string | undefined {

@@ -30,7 +30,7 @@ const LOCAL = /^(?:localhost|127\.[\d.]+|\[::1\])$/;
  */
 async function isOriginRefused(address: string): Promise<boolean> {
   const late = new AbortController();
-  const timer = setTimeout(() => late.abort(), ASK_MS);
+  const timer = setTimeout(() => late.abort(), PROBE_MS);
   const probe = (mode: RequestMode) =>
     fetch(address, { mode, credentials: "omit", signal: late.signal }).then(
       (response) => {
@@ -39,12 +39,12 @@ async function isOriginRefused(address: string): Promise<boolean> {
       },
       () => false,
     );
-  const [isThere, isReadable] = await Promise.all([probe("no-cors"), probe("cors")]);
+  const [isReachable, isReadable] = await Promise.all([probe("no-cors"), probe("cors")]);
   clearTimeout(timer);
-  return isThere && !isReadable;
+  return isReachable && !isReadable;
 }
 
 /** Path of the proxy's health endpoint. */
 const HEALTH_PATH = "/health";
-/** Limit of these requests, in milliseconds: the caller still waits for the error of its request. */
-const ASK_MS = 5000;
+/** Limit of both requests, in milliseconds: the caller still waits for the error of its request. */
+const PROBE_MS = 5000;

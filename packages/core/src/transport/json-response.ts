@@ -1,10 +1,10 @@
-import { type APIError, ConnectionError, isGatewayError, ResponseError } from "../types/errors.js";
+import { ConnectionError, isGatewayError, ResponseError } from "../types/errors.js";
 import type { CallSummary } from "../types/events.js";
-import { describeResponse, type ResponseContext, type StatusLine } from "./describe-response.js";
+import { createAPIError } from "./describe-response.js";
 import { type ErrorFields, excerpt, findErrorFields, isRecord, parseJSON } from "./error-response.js";
 import { readRequestId } from "./failure.js";
+import { failureCode } from "./failure-code.js";
 import { readText } from "./read-body.js";
-import { createRefusal } from "./refusal.js";
 import {
   type CallDescription,
   type Connection,
@@ -56,7 +56,7 @@ export async function requestJSON<Result>(
   call: Call<Result>,
   options: RequestOptions,
 ): Promise<Result> {
-  const exchange = openExchange(client, call, options);
+  const exchange = openExchange(client, call, options, failureCode);
   let result: Result;
   try {
     const response = await requestText(client, exchange, call, options);
@@ -176,13 +176,4 @@ async function readBodyText(client: Connection, exchange: Exchange, response: Re
     const message = "the connection broke within the response; the gateway may have billed it";
     throw new ConnectionError(message, "maybe", { cause: error });
   }
-}
-
-/** Creates the error of a response with its body. */
-export function createAPIError(
-  response: StatusLine,
-  body: string,
-  { requestId, ...context }: ResponseContext & { readonly requestId?: string | undefined },
-): APIError {
-  return createRefusal(response.status, body, requestId, describeResponse(response, body, context));
 }

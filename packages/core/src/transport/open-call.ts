@@ -1,10 +1,11 @@
 import type { Clock, Span } from "../base/clock.js";
 import type { APIError } from "../types/errors.js";
 import type { CallStep } from "../types/events.js";
+import { failureCode } from "./failure-code.js";
 import { readHeaders } from "./headers.js";
 import { createRetryClock } from "./pauses.js";
 import { readChunks } from "./read-body.js";
-import { readRefusal } from "./refusal.js";
+import { readRefusal } from "./read-refusal.js";
 import {
   type CallDescription,
   type Connection,
@@ -13,7 +14,7 @@ import {
   openExchange,
   type RequestOptions,
 } from "./send.js";
-import { createRequest, fetchOnce } from "./send-request.js";
+import { fetchOnce, prepareRequest } from "./send-request.js";
 
 /**
  * Opens a call of an add-on, with the time limits and the events of the client's own calls. `signal` aborts when a limit
@@ -34,7 +35,7 @@ import { createRequest, fetchOnce } from "./send-request.js";
  * ```
  */
 export function openCall(client: Connection, description: CallDescription, options: RequestOptions) {
-  const exchange = openExchange(client, description, options);
+  const exchange = openExchange(client, description, options, failureCode);
   let attempt = 0;
   return {
     ...exchange,
@@ -48,7 +49,7 @@ export function openCall(client: Connection, description: CallDescription, optio
       const signal = init.signal ?? exchange.signal;
       const headers = readHeaders(options.headers);
       for (const [name, value] of readHeaders(init.headers)) headers.set(name, value);
-      const request = await createRequest(client, path, { ...init, headers, signal }, exchange);
+      const request = await prepareRequest(client, path, { ...init, headers, signal }, exchange);
       attempt += 1;
       emitStep(client, exchange, { type: "request", attempt });
       const startedAt = client.clock.now();

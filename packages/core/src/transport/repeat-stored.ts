@@ -54,7 +54,7 @@ export function billOnce<Given extends Connection>(client: Given): Given {
 }
 
 /**
- * Fetches the features of the proxy after a lost response (wire, 6.2). Returns none for an unreachable proxy, because a
+ * Fetches the features of the proxy after a lost response (wire.md, 6.2). Returns none for an unreachable proxy, because a
  * billed request must not be repeated on a guess.
  */
 async function waitForFeatures(client: Connection, exchange: Exchange): Promise<readonly string[]> {

@@ -1,11 +1,10 @@
 import { openSpan, rejectOnAbort } from "../base/clock.js";
 import { ConfigurationError, describeThrown, isGatewayError, TimeoutError } from "../types/errors.js";
 import type { CallIdentity } from "../types/events.js";
+import { createRequest } from "./create-request.js";
 import { toConnectionError } from "./failure.js";
-import { readHeaders } from "./headers.js";
-import { readRefusal } from "./refusal.js";
-import { resolveAddress } from "./resolve-address.js";
-import { type Connection, pickIdentity } from "./send.js";
+import { readRefusal } from "./read-refusal.js";
+import type { Connection } from "./send.js";
 
 /** Limit of such a request in milliseconds, because its connection may be lost silently. */
 const TOTAL_MS = 30_000;
@@ -48,7 +47,7 @@ export async function fetchWithin<T>(
   const createLateError = () => new TimeoutError(`not finished after ${TOTAL_MS} ms`, "total");
   const { signal, end } = openSpan(client.clock, init.signal ?? undefined, TOTAL_MS, createLateError);
   try {
-    const request = await createRequest(client, path, { ...init, signal });
+    const request = await prepareRequest(client, path, { ...init, signal });
     return await read(await fetchOnce(client, request, signal), signal);
   } catch (error) {
     signal.throwIfAborted();
@@ -59,30 +58,19 @@ export async function fetchWithin<T>(
 }
 
 /**
- * Creates a request to a path, with the client's address, headers and cookies.
+ * Creates a request that can be aborted before it is sent.
  *
  * @param call the call that the request belongs to. @default none
  * @throws {ConfigurationError} when the request can't be created
  * @throws the signal's reason
  */
-export function createRequest(
+export function prepareRequest(
   client: Connection,
   path: string,
   init: RequestInit & { readonly signal: AbortSignal },
   call?: CallIdentity,
 ): Promise<Request> {
-  const { credentials } = client;
-  const create = async () => {
-    const headers = await client.headers(call ? pickIdentity(call) : { path: path.replace(/\?.*/, "") });
-    for (const [name, value] of readHeaders(init.headers)) headers.set(name, value);
-    return new Request(resolveAddress(client, path), {
-      redirect: "manual",
-      ...(credentials && { credentials }),
-      ...init,
-      headers,
-    });
-  };
-  const created = create().catch((cause) => {
+  const created = createRequest(client, path, init, call).catch((cause) => {
     if (isGatewayError(cause)) throw cause;
     const message = `the request could not be made, and was not sent: ${describeThrown(cause)}`;
     throw new ConfigurationError(message, { cause });

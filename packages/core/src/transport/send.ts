@@ -1,9 +1,11 @@
-import { type Clock, callAfter, callAtLimit, openSpan, rejectOnAbort, type Span } from "../base/clock.js";
+import { type Clock, callAtLimit, openSpan, rejectOnAbort, type Span } from "../base/clock.js";
 import { isolate } from "../base/isolate.js";
+import type { LazyModule } from "../base/lazy-module.js";
 import { explain, noteOptions } from "../base/note-options.js";
 import { assertFetch, assertPlatform } from "../base/platform.js";
 import { createRandomId } from "../base/random-id.js";
 import {
+  APIError,
   ConfigurationError,
   type ConnectionError,
   cleanError,
@@ -29,7 +31,6 @@ import type {
 import { isRecord } from "./error-response.js";
 import { findDelivery, readRequestId, toConnectionError } from "./failure.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
-import { loadFailures, readRefusal } from "./refusal.js";
 import type { RepeatRule } from "./repeat-stored.js";
 import { resolveAddress } from "./resolve-address.js";
 
@@ -164,7 +165,12 @@ export interface Exchange extends Span, CallIdentity {
   readonly retry: Required<RetryOptions>;
   /** The caller's `idempotency-key`. */
   readonly idempotencyKey: string | undefined;
+  /** The code for failed requests. */
+  readonly failureCode: LazyModule<FailureCode>;
 }
+
+/** The code that describes a refusal and repeats a request. */
+type FailureCode = Pick<typeof import("./failures.js"), "readRefusal" | "repeat">;
 
 /** Description of a call. */
 export interface CallDescription {
@@ -196,6 +202,7 @@ export function openExchange(
   client: Connection,
   { kind, path, subject, isStream, firstChunkMs: defaultMs = 300_000 }: CallDescription,
   options: RequestOptions,
+  failureCode: LazyModule<FailureCode>,
 ): Exchange {
   noteOptions("a request", options, client);
   assertPlatform(options);
@@ -223,29 +230,28 @@ export function openExchange(
     chunkMs,
     retry: { ...client.retry, ...retry },
     idempotencyKey,
+    failureCode,
     ...openSpan(client.clock, signal, totalMs, createLateError),
   };
 }
 
-/** Time that a page waits for a response before it loads the code for a failure, in milliseconds. */
-const PRELOAD_MS = 1000;
-
 /** Names of the settings in events. None of these fields contains a prompt. */
 const SETTINGS =
-  "max_tokens temperature top_p reasoning_effort stop seed n size resolution duration audio generate_audio";
+  "max_tokens temperature top_p reasoning_effort stop seed n size resolution duration audio generate_audio response_format stream";
 
 function readSettings(subject: unknown, isStream: boolean | undefined): CallSettings | undefined {
   const request = isRecord(subject) ? subject : {};
-  const format = isRecord(request["response_format"]) ? request["response_format"]["type"] : undefined;
-  const parameters = isRecord(request["parameters"]) ? request["parameters"] : {};
-  const settings: Record<string, unknown> = {};
-  const add = (name: string, value: unknown) => {
-    if (value != null) settings[name] = value;
+  const format = request.response_format as { readonly type?: unknown } | null | undefined;
+  const fields: Record<string, unknown> = {
+    ...(request.parameters as object | undefined),
+    ...request,
+    response_format: format?.type,
+    stream: isStream,
   };
-  for (const name of SETTINGS.split(" ")) add(name, request[name] ?? parameters[name]);
-  add("response_format", format);
-  add("stream", isStream);
-  return Object.keys(settings).length > 0 ? settings : undefined;
+  const settings = SETTINGS.split(" ").flatMap((name) =>
+    fields[name] == null ? [] : [[name, fields[name]]],
+  );
+  return settings.length > 0 ? Object.fromEntries(settings) : undefined;
 }
 
 /**
@@ -274,7 +280,6 @@ export function closeExchange(
   },
 ): void {
   exchange.end();
-  if (globalThis.document) void loadFailures();
   if (isGatewayError(failure?.error)) {
     if (failure.error.billing === undefined) setDelivery(failure.error, exchange.state.delivery);
     cleanError(failure.error, client.scrub);
@@ -347,7 +352,9 @@ export async function send(
   exchange: Exchange,
   { method, body: makeBody, headers: extraHeaders, repeats }: Outgoing,
 ): Promise<Response> {
-  const { path, signal, abort, retry, state } = exchange;
+  const { path, signal, abort, retry, state, failureCode } = exchange;
+  // early, because the network may fail later
+  void loadFailureCode();
   let attempt = 0;
   let idempotencyKey: string | undefined;
   try {
@@ -378,7 +385,7 @@ export async function send(
     };
     return await attemptOnce(client.prepare(resolveAddress(client, path), init)).catch(
       async (error: Error) => {
-        const loaded = retry.limit > 0 ? await loadFailures() : undefined;
+        const loaded = retry.limit > 0 ? await loadFailureCode() : undefined;
         if (!loaded) throw error;
         return loaded.repeat(error, {
           client,
@@ -393,6 +400,10 @@ export async function send(
     const explaining = explain(error, exchange.subject);
     if (explaining) await explaining;
     throw toKnownError(error, exchange);
+  }
+
+  function loadFailureCode() {
+    return failureCode.load().catch(() => undefined);
   }
 
   function attemptOnce(given: FetchArguments): Promise<Response> {
@@ -414,7 +425,6 @@ export async function send(
     const startedAt = client.clock.now();
     const inTime = new AbortController();
     limitFirstChunk(client, exchange, inTime.signal, abort);
-    if (globalThis.document) callAfter(client.clock, PRELOAD_MS, inTime.signal, loadFailures);
     let response: Response;
     try {
       response = await rejectOnAbort(client.fetch(...given), signal);
@@ -438,7 +448,11 @@ export async function send(
       requestId: requestId && client.scrub(requestId),
     });
     if (response.ok) return response;
-    const refusal = await readRefusal(response, client, signal);
+    const loaded = await loadFailureCode();
+    const { status } = response;
+    const refusal = loaded
+      ? await loaded.readRefusal(response, client, signal)
+      : new APIError(`HTTP ${status}`, { status, body: "" }, { requestId });
     // a limit that passes while the body is read changes nothing: the response was a rejection
     if (signal.aborted && !isGatewayError(signal.reason)) throw signal.reason;
     cleanError(refusal, client.scrub);

@@ -1,5 +1,6 @@
 import type { Client } from "../client.js";
 import { createEventParser } from "../transport/event-stream.js";
+import { failureCode } from "../transport/failure-code.js";
 import { createBodyReader, readBody } from "../transport/read-body.js";
 import { closeExchange, openExchange, type RequestOptions, send } from "../transport/send.js";
 
@@ -19,6 +20,7 @@ export async function* receiveVideoEvents(
     client,
     { kind: "video", path, firstChunkMs: 60_000 },
     { ...options, retry: { limit: 0 } },
+    failureCode,
   );
   const received: unknown[] = [];
   let failure: { error: unknown } | undefined;

@@ -10,7 +10,12 @@ import {
 } from "./message.js";
 import type { CallChoice } from "./runner.js";
 import { addOutput } from "./tool-run.js";
-import { beginRunnerTurn, beginTurn } from "./turns.js";
+
+/**
+ * The functions that begin a turn. The caller passes them: if this code, which pages load later, imported them, bundlers
+ * would split the code that pages load at once.
+ */
+type TurnStarters = Pick<typeof import("./turns.js"), "beginRunnerTurn" | "beginTurn">;
 
 const NO_RUNNER = "runner: this call belongs to a runner that the chat lacks";
 
@@ -23,6 +28,7 @@ export function decideCall(
   read: ReadOptions,
   toolCallId: string,
   decision: CallChoice,
+  { beginRunnerTurn, beginTurn }: TurnStarters,
 ): ChatTurn | Promise<ChatTurn> {
   const { thread, storage, runner } = chat;
   const state = decision.type === "output" ? "needs-output" : "needs-approval";
@@ -42,23 +48,26 @@ export function decideCall(
   function decide(locked?: string): ChatTurn | Promise<ChatTurn> {
     const message = thread.path.at(-1);
     const call = findCall(message);
-    if (message && call) return changeCall(chat, read, message, call, decision);
+    if (message && call) return changeCall(chat, message, call, decision) ?? continueTurn(message.id);
     // another tab decided about the call, and was closed before it continued
     if (message && message.id === locked && !chat.turn && !message.toolCalls?.some(isOpen))
-      return continueTurn(chat, read, locked);
+      return continueTurn(locked);
     const unknown = `toolCallId: no call "${toolCallId}" waits for this`;
     return chat.turn?.result ?? createUnsentTurn(new ConfigurationError(unknown));
   }
+
+  function continueTurn(message: string): Promise<ChatTurn> {
+    return beginTurn(chat, () => ({ below: message, added: [message] }), chat.options ?? read);
+  }
 }
 
-/** Changes a call. The turn in flight notices the change; otherwise a turn continues. */
+/** Changes a call. Returns its turn; undefined if no turn is in flight and no call is pending: a turn must continue. */
 function changeCall(
   chat: Chat,
-  read: ReadOptions,
   message: ChatMessage,
   call: ChatToolCall,
   decision: CallChoice,
-): ChatTurn | Promise<ChatTurn> {
+): ChatTurn | Promise<ChatTurn> | undefined {
   const { turn } = chat;
   const toolCalls =
     message.toolCalls?.map((each) => (each === call ? applyDecision(call, decision) : each)) ?? [];
@@ -70,15 +79,11 @@ function changeCall(
     return turn.result;
   }
   const isWaiting = toolCalls.some(isPending) && !toolCalls.some(({ state }) => state === "running");
-  return isWaiting ? { messages: [changed], outcome: "tool-calls" } : continueTurn(chat, read, message.id);
+  return isWaiting ? { messages: [changed], outcome: "tool-calls" } : undefined;
 }
 
 function applyDecision(call: ChatToolCall, decision: CallChoice): ChatToolCall {
   if (decision.type === "approve") return { ...call, state: "running" };
   if (decision.type === "deny") return { ...call, state: "denied", error: decision.reason };
   return addOutput(call, decision.output);
-}
-
-function continueTurn(chat: Chat, read: ReadOptions, message: string): Promise<ChatTurn> {
-  return beginTurn(chat, () => ({ below: message, added: [message] }), chat.options ?? read);
 }

@@ -114,10 +114,11 @@ function createMethods(chat: Chat, read: ReadOptions): ChatStore {
   const decide = (toolCallId: string, choice: CallChoice) =>
     openStorage(chat).whenReady(() => {
       const { loaded } = optionalParts;
-      if (loaded) return loaded.decideCall(chat, read, toolCallId, choice);
+      const turns = { beginRunnerTurn, beginTurn };
+      if (loaded) return loaded.decideCall(chat, read, toolCallId, choice, turns);
       return optionalParts
         .load()
-        .then((code) => code.decideCall(chat, read, toolCallId, choice), createUnsentTurn);
+        .then((code) => code.decideCall(chat, read, toolCallId, choice, turns), createUnsentTurn);
     });
   const methods: ChatStore = {
     getSnapshot: store.getSnapshot,

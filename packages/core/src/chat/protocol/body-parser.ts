@@ -1,3 +1,4 @@
+import { createAPIError } from "../../transport/describe-response.js";
 import {
   type ErrorFields,
   excerpt,
@@ -11,20 +12,16 @@ import { createFrameParser } from "./frame-json.js";
 import { findReportedError, hasErrorName, isErrorEvent, parseErrorText } from "./reported-error.js";
 import type { WireObject } from "./response-reader.js";
 import { createStrayLines } from "./stray-lines.js";
-import { createStreamError, isDone, type ParserContext } from "./stream-parser.js";
+import { createStreamError, isDone, isWholeEvent, type ParserContext } from "./stream-parser.js";
 
 /** Reads any body of status 200: events, errors in every form, pages, and whole responses in place of a stream. */
-export interface SpecialReader {
+export interface BodyParser {
+  /** Reads the next bytes; without any, the bytes have ended. */
+  read(bytes: Uint8Array | undefined): void;
   /** Reads an event. */
   readEvent(event: ServerSentEvent): void;
-  /** Reads a line that is not a field of an event. `isLast`: it may be truncated. */
-  readLine(name: string, value: string, isLast: boolean): void;
-  /** Reads bytes of a body that is not a stream. */
-  readBody(bytes: Uint8Array): void;
-  /** Ends a body that is not a stream. */
-  endBody(): void;
-  /** Ends the events. */
-  end(): void;
+  /** Reads a line that is not a field of an event. */
+  readLine(name: string, value: string): void;
   /** Ends the bytes after a broken connection. */
   cut(): void;
 }
@@ -35,22 +32,25 @@ export interface SpecialReader {
  */
 const CUT_CODES: readonly unknown[] = ["upstream_cut", "stream_interrupted"];
 
-/** Creates the reader of a stream from its first special case on. */
-export function createSpecialReader({
+/** Creates the reader of a body. */
+export function createBodyParser({
   reader,
+  events,
   scrub,
-  createRefusal,
   hasEnded,
   readChunk,
-  pushEvents,
   endAs,
   endBroken,
   endCut,
   close,
-}: ParserContext): SpecialReader {
+}: ParserContext): BodyParser {
   const frames = createFrameParser(parseJSON);
   const decoder = new TextDecoder();
   const stray = createStrayLines(failWithWords);
+  /** True for an error, a page or a whole response instead of a stream; undefined while only spaces have arrived. */
+  let isText: boolean | undefined;
+  /** True while the last line is read, which may be truncated. */
+  let isLastLine = false;
   /** The body so far, unless it is a stream. */
   let text = "";
   /** The first text that is not part of a response. */
@@ -61,20 +61,33 @@ export function createSpecialReader({
   let hasStray = false;
 
   return {
-    readEvent,
-    readLine(name, value, isLast) {
-      hasStray = true;
-      stray.add(name, value, isLast);
+    read(bytes) {
+      if (!bytes) return isText ? readWhole(text + decoder.decode()) : end();
+      if (isText === undefined) {
+        // skips a byte order mark, whose bytes are not ASCII. No line of a stream begins with a bracket
+        const at = bytes.findIndex((byte) => byte > 0x20 && byte < 0x80);
+        if (at !== -1) isText = "<{[".includes(String.fromCharCode(bytes[at] as number));
+        if (isText) return readBody(bytes.subarray(at));
+      }
+      if (isText) readBody(bytes);
+      else events.push(bytes);
     },
-    readBody,
-    endBody: () => readWhole(text + decoder.decode()),
-    end() {
-      closeStray();
-      if (wordlessError !== undefined) fail(wordlessError);
-      cut();
+    readEvent,
+    readLine(name, value) {
+      hasStray = true;
+      stray.add(name, value, isLastLine);
     },
     cut,
   };
+
+  function end(): void {
+    isLastLine = true;
+    const last = events.end();
+    if (last && isWholeEvent(last)) readEvent(last);
+    closeStray();
+    if (wordlessError !== undefined) fail(wordlessError);
+    cut();
+  }
 
   function readBody(bytes: Uint8Array): void {
     const isInFirstLine = !text.includes("\n");
@@ -105,7 +118,7 @@ export function createSpecialReader({
 
   /** Reads the events after a body. */
   function readBehind(rest: string): void {
-    pushEvents(new TextEncoder().encode(rest));
+    events.push(new TextEncoder().encode(rest));
   }
 
   function readEvent(given: ServerSentEvent): void {
@@ -168,8 +181,7 @@ export function createSpecialReader({
 
   /** Ends with a body that contains no response. */
   function refuse(body: string, fields: ErrorFields | undefined): void {
-    const clean = scrub(body);
-    close("refusal", ({ requestId }) => createRefusal(clean, { requestId, fields }), fields);
+    close("refusal", ({ requestId }) => createAPIError({ status: 200 }, scrub(body), { fields, requestId }));
   }
 
   /** Ends with a body that is not a stream. */
