@@ -29,12 +29,12 @@ export const knownBugs: readonly KnownBug[] = [
     edits: [
       client(
         "storage",
-        "      end();\n      await dropAll(collection);",
+        "      end();\n      await clearCopy(collection);",
         `      for (const name of collection === JSON.stringify(client.user) ? used : [])
         await copy.write(name, new Map([...(await copy.read(name)).keys()].map((key) => [key, undefined])));
       await new Promise((resolve) => setTimeout(resolve, 20));
       end();
-      await dropAll(collection);`,
+      await clearCopy(collection);`,
       ),
     ],
   },
