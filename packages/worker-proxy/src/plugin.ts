@@ -40,6 +40,7 @@ export { isPublicURL } from "./checks/addresses.js";
 export { readBody } from "./checks/body.js";
 export { createTenancy } from "./checks/ids.js";
 export { isFile } from "./checks/media.js";
+export { operation, reading } from "./define-operation.js";
 export { definePlugin } from "./define-plugin.js";
 export { markStored } from "./gateway/stored.js";
 export { type GatewayCall, openGatewayCall } from "./reading/gateway-call.js";
