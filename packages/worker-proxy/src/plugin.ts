@@ -36,6 +36,7 @@ export { createSigner } from "./base/sign.js";
 export { waitAtMost } from "./base/time.js";
 export { isPublicURL } from "./checks/addresses.js";
 export { readBody } from "./checks/body.js";
+export { operation, reading } from "./define-operation.js";
 export { definePlugin } from "./define-plugin.js";
 export { openGatewayCall } from "./reading/gateway-call.js";
 export { logError } from "./refusals/log.js";

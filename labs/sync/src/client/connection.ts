@@ -34,7 +34,7 @@ export function createConnection(client: Client, copy: Copy) {
         return parsed;
       }),
     /** Reads the change events until the server ends them. `onEvent` gets the JSON of each event. */
-    follow: (
+    readEvents: (
       since: string | undefined,
       onEvent: (json: Record<string, unknown>) => void,
       signal: AbortSignal,

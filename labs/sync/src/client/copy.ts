@@ -1,7 +1,7 @@
 import { ConfigurationError, type RecordStorage } from "@sluice/core";
 import { isObject, isText } from "./json.js";
 import { createMirror } from "./mirror.js";
-import { isInFlight, isOfTurn } from "./records.js";
+import { hasTurn, isInFlight } from "./records.js";
 
 type Changes = ReadonlyMap<string, unknown>;
 
@@ -26,8 +26,8 @@ export interface OutboxEntry {
   readonly account?: string;
 }
 
-/** Values of the server, and changes of the outbox, that replace what a copy has. */
-interface Settled {
+/** What the server has stored, as it replaces records and outbox entries of the copy. */
+interface Reconciliation {
   readonly server: ReadonlyMap<string, Versioned | undefined>;
   /** Changes to send later. `at` is the time of the change. */
   readonly added: ReadonlyMap<
@@ -45,7 +45,13 @@ export type Copy = ReturnType<typeof createCopy>;
  * - The records on the server (`sync/…`). Only the syncing tab changes them.
  * - The outbox of all collections. A change of the app is one record of the outbox, so that one write stores the change
  *   and the intent to send it.
- * - The state of the sync.
+ * - The state of the sync, in records with these keys:
+ *   - `account`: the account that the copy belongs to
+ *   - `status`: busy or failed
+ *   - `cursor/<collection>`: the position in the server's history
+ *   - `want/<collection>`: a tab uses the collection, or requests a sync of it
+ *   - `done/<collection>`: the result of the last requested sync
+ *   - `retry`: the app called `retryNow()`
  *
  * @param prefix prefix of the user's collections in `local`
  * @param onOutbox called after each change of the outbox
@@ -57,12 +63,12 @@ export function createCopy(
   onOutbox: () => void,
   onState: (changes: Changes) => void,
 ) {
-  const writer = `${Math.random()}`;
+  const tabId = `${Math.random()}`;
   /** Versions of the server's records that this tab knows, by collection. */
   const versions = new Map<string, Map<string, number>>();
   const listeners = new Set<{ readonly collection: string; readonly report: (changes: Changes) => void }>();
   /** Ids of this tab's last entries, by collection and key. */
-  const own = new Map<string, string>();
+  const lastEntries = new Map<string, string>();
   let count = 0;
   /** Time of the newest entry that this tab knows. */
   let lastAt = 0;
@@ -92,8 +98,8 @@ export function createCopy(
     /** Reads the records of a collection with the changes that are not sent. */
     async read(collection: string): Promise<Map<string, unknown>> {
       await copy.open();
-      const [plain, stored] = await readLocal(collection);
-      const records = new Map([...plain, ...parseStored(collection, stored)]);
+      const [unsynced, stored] = await readLocal(collection);
+      const records = new Map([...unsynced, ...parseStored(collection, stored)]);
       for (const { key, value } of listEntries(collection))
         if (value === null) records.delete(key);
         else records.set(key, toJSON(value));
@@ -102,17 +108,17 @@ export function createCopy(
     /** Stores changes of the app. */
     async write(collection: string, changes: Changes): Promise<void> {
       const entries = new Map<string, unknown>();
-      const page = new Map<string, unknown>();
+      const deviceState = new Map<string, unknown>();
       for (const [key, given] of changes) {
         assertStorable(key, "record");
         // copies the value as it is now, and throws for a value without JSON, which must not become a removal
         const value = given === undefined ? undefined : toJSON(given);
-        if (key.startsWith("/")) page.set(key, value === undefined ? undefined : { value });
-        else if (!isOfTurn(value))
+        if (key.startsWith("/")) deviceState.set(key, value === undefined ? undefined : { value });
+        else if (!hasTurn(value))
           addEntry(entries, collection, key, value ?? null, versions.get(collection)?.get(key) ?? 0);
       }
       await Promise.all([
-        page.size > 0 && local.write(createName(collection), page),
+        deviceState.size > 0 && local.write(createName(collection), deviceState),
         entries.size > 0 && outbox.write(entries),
       ]);
     },
@@ -131,14 +137,14 @@ export function createCopy(
       };
     },
     broadcast(collection: string, changes: Changes): void {
-      const passed = [...changes].map(([key, value]) => [key, { value }] as const);
-      local.broadcast?.(createName(collection), new Map(passed));
+      const wrapped = [...changes].map(([key, value]) => [key, { value }] as const);
+      local.broadcast?.(createName(collection), new Map(wrapped));
     },
     /** Lists the changes of this account that are not sent, oldest first. */
     listOutbox(): readonly OutboxEntry[] {
       listed ??= [...outbox.records]
         .flatMap(([id, entry]) => parseEntry(id, entry) ?? [])
-        .filter(isOfAccount)
+        .filter(isOwnEntry)
         .sort((one, other) => one.at - other.at);
       return listed;
     },
@@ -149,16 +155,16 @@ export function createCopy(
     },
     /** Reads the server's records as of the last pull. Records from before the first sync have version 0. */
     async readServerRecords(collection: string): Promise<Map<string, Versioned | undefined>> {
-      const [plain, stored] = await readLocal(collection);
+      const [unsynced, stored] = await readLocal(collection);
       const records = new Map<string, Versioned | undefined>();
-      for (const [key, value] of plain) if (isKey(key)) records.set(key, { version: 0, value });
+      for (const [key, value] of unsynced) if (isKey(key)) records.set(key, { version: 0, value });
       for (const [key, record] of stored) if (isVersioned(record)) records.set(key, record);
       return records;
     },
     /**
      * Replaces records of the server and entries of the outbox. After a crash in between, a change is sent again or merged.
      */
-    async settle(collection: string, { server, added, removed }: Settled): Promise<void> {
+    async reconcile(collection: string, { server, added, removed }: Reconciliation): Promise<void> {
       const entries = new Map<string, unknown>();
       for (const [key, { value, base, at }] of added) addEntry(entries, collection, key, value, base, at);
       if (entries.size > 0) await outbox.write(entries);
@@ -176,12 +182,14 @@ export function createCopy(
       if (ids.length > 0) await outbox.write(new Map(ids));
     },
     /** Removes the records from before the first sync. Call it after `readServerRecords` has returned them. */
-    async clearPlain(collection: string): Promise<void> {
-      const plain = await local.read(prefix + collection);
-      if (plain.size === 0) return;
-      const page = [...plain].filter(([key]) => !isKey(key)).map(([key, value]) => [key, { value }] as const);
-      if (page.length > 0) await local.write(createName(collection), new Map(page));
-      await local.write(prefix + collection, new Map([...plain.keys()].map((key) => [key, undefined])));
+    async clearUnsynced(collection: string): Promise<void> {
+      const unsynced = await local.read(prefix + collection);
+      if (unsynced.size === 0) return;
+      const deviceState = [...unsynced]
+        .filter(([key]) => !isKey(key))
+        .map(([key, value]) => [key, { value }] as const);
+      if (deviceState.length > 0) await local.write(createName(collection), new Map(deviceState));
+      await local.write(prefix + collection, new Map([...unsynced.keys()].map((key) => [key, undefined])));
     },
     close(): void {
       state.close();
@@ -209,11 +217,11 @@ export function createCopy(
     at?: number,
   ): void {
     count += 1;
-    const id = `${writer}/${count}`;
+    const id = `${tabId}/${count}`;
     const name = JSON.stringify([collection, key]);
-    const last = own.get(name);
+    const last = lastEntries.get(name);
     if (last !== undefined && outbox.records.has(last)) entries.set(last, undefined);
-    own.set(name, id);
+    lastEntries.set(name, id);
     const { account } = copy;
     // a fraction, because many changes share a millisecond
     lastAt = Math.max(Date.now(), lastAt + 0.001);
@@ -231,7 +239,7 @@ export function createCopy(
     return copy.listOutbox().filter((entry) => entry.collection === collection);
   }
 
-  function isOfAccount({ account }: OutboxEntry): boolean {
+  function isOwnEntry({ account }: OutboxEntry): boolean {
     return account === undefined || copy.account === undefined || account === copy.account;
   }
 

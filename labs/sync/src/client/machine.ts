@@ -30,7 +30,7 @@ export type SyncEvent =
   /** Everything is read and sent. */
   | { readonly type: "synced" }
   /** The stream of change events has been open for 10 s. */
-  | { readonly type: "followed" }
+  | { readonly type: "stable" }
   /** A request failed. `now` is the time, `jitter` a number from 0 to 1. */
   | { readonly type: "failed"; readonly error: SyncError; readonly now: number; readonly jitter: number }
   /** The time of the next attempt has come, or the network is back. */
@@ -58,7 +58,7 @@ export function reduce(state: SyncState, event: SyncEvent): SyncState {
       return name === "waiting" ? { name: "joining", failures } : state;
     case "synced":
       return name === "joining" ? { name: "live", failures } : state;
-    case "followed":
+    case "stable":
       return name === "live" ? { name: "live", failures: 0 } : state;
     case "failed": {
       if (name !== "joining" && name !== "live") return state;

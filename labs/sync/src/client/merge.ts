@@ -1,6 +1,6 @@
 import { mergeRecords } from "@sluice/stores/extend";
 import { isEqual, isObject } from "./json.js";
-import { isInFlight, isMessage, isOfTurn } from "./records.js";
+import { hasTurn, isInFlight, isMessage } from "./records.js";
 
 /*
  * The merge rule. A record is the value of the protocol: null for a removed record. The records of a chat are
@@ -16,8 +16,8 @@ import { isInFlight, isMessage, isOfTurn } from "./records.js";
  * - Otherwise the change of this device. So a change wins over a removal on another device.
  */
 export function mergeChange(key: string, mine: unknown, theirs: unknown): unknown {
-  if (isEqual(mine, theirs) || (isOfTurn(theirs) && mine !== null)) return theirs;
-  if (mine === null && theirs !== null) return hasNewer(theirs) ? theirs : mine;
+  if (isEqual(mine, theirs) || (hasTurn(theirs) && mine !== null)) return theirs;
+  if (mine === null && theirs !== null) return isFinishedMessage(theirs) ? theirs : mine;
   if (!isObject(mine) || !isObject(theirs)) return mine;
   if (isMessage(mine) && isMessage(theirs)) return mergeRecords(key, mine, theirs);
   const [own, other] = [mine["revision"], theirs["revision"]];
@@ -29,10 +29,10 @@ export function mergeChange(key: string, mine: unknown, theirs: unknown): unknow
  * Only messages show which copy is newer. For all other records the server's value wins.
  */
 export function mergeCopy(key: string, mine: unknown, theirs: unknown): unknown {
-  return isMessage(mine) && isMessage(theirs) && !isOfTurn(theirs) ? mergeRecords(key, mine, theirs) : theirs;
+  return isMessage(mine) && isMessage(theirs) && !hasTurn(theirs) ? mergeRecords(key, mine, theirs) : theirs;
 }
 
-/** Returns true for a value that survives a removal on this device: a finished message. */
-function hasNewer(value: unknown): boolean {
+/** Returns true for a finished message. A device that removes it may not have known its end, so it survives. */
+function isFinishedMessage(value: unknown): boolean {
   return isMessage(value) && !isInFlight(value);
 }

@@ -4,7 +4,7 @@ import { isObject } from "./json.js";
 
 /** Returns true for a response that a page still reads, or whose tools still run. It is sent once it has ended. */
 export function isInFlight(value: unknown): boolean {
-  if (!isMessage(value) || isOfTurn(value)) return false;
+  if (!isMessage(value) || hasTurn(value)) return false;
   const { role, outcome, toolCalls } = value["message"];
   if (role !== "assistant") return false;
   const calls = Array.isArray(toolCalls) ? (toolCalls as readonly unknown[]) : [];
@@ -15,7 +15,7 @@ export function isInFlight(value: unknown): boolean {
 }
 
 /** Returns true for a record that a turn of the server has written. Devices never change it. */
-export function isOfTurn(value: unknown): boolean {
+export function hasTurn(value: unknown): boolean {
   return isObject(value) && typeof value["turn"] === "string";
 }
 

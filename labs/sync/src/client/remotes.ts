@@ -11,7 +11,7 @@ export interface Remote {
 const remotes = new WeakMap<RecordStorage, Remote>();
 
 /** Stores the requests of a storage, for the runner of its chats. */
-export function noteRemote(remote: Remote): void {
+export function registerRemote(remote: Remote): void {
   remotes.set(remote.storage, remote);
 }
 

@@ -104,13 +104,13 @@ function post(remote: Remote, action: string, body: object, signal: AbortSignal)
 /**
  * Repeats an attempt after a temporary failure. The server recognizes the turn by its id, so the turn runs once.
  *
- * @param passing error code that also counts as temporary; by default, another turn of the collection has not ended
+ * @param temporaryCode error code that also counts as temporary; by default, another turn of the collection has not ended
  */
 async function repeat<T>(
   { client }: RunnerTurn,
   signal: AbortSignal,
   attempt: () => Promise<T>,
-  passing = "turn_in_progress",
+  temporaryCode = "turn_in_progress",
 ): Promise<T> {
   const { clock } = client;
   const until = clock.now() + ATTEMPT_MS;
@@ -119,7 +119,7 @@ async function repeat<T>(
       return await attempt();
     } catch (error) {
       if (!(error instanceof SyncError)) throw error;
-      const isTemporary = error.kind === "temporary" || error.code === passing;
+      const isTemporary = error.kind === "temporary" || error.code === temporaryCode;
       const waitMs = Math.max(RETRY_MS, error.retryAfterMs ?? 0);
       if (!isTemporary || clock.now() + waitMs > until) throw error;
       await clock.sleep(waitMs, signal);

@@ -4,7 +4,7 @@ import { type ChatStorage, customStorage, indexedDBStorage, memoryStorage } from
 import { addUserPrefix } from "@sluice/stores/extend";
 import { assertStorable, createCopy } from "./copy.js";
 import { isEqual, isObject } from "./json.js";
-import { noteRemote } from "./remotes.js";
+import { registerRemote } from "./remotes.js";
 import type { StoredStatus, Sync } from "./sync.js";
 import { fromStored, type StoredError, SyncError, toStored } from "./sync-error.js";
 
@@ -42,7 +42,7 @@ export interface RemoteStorage extends ChatStorage {
 /** Time limit of `sync`, in milliseconds. */
 const SYNC_MS = 30_000;
 /** Waits between two attempts to load the code of the sync. */
-const LOADS = { limit: Number.POSITIVE_INFINITY, firstMs: 1000, longestMs: 30_000 };
+const LOAD_RETRIES = { limit: Number.POSITIVE_INFINITY, firstMs: 1000, longestMs: 30_000 };
 const CLOSED = "the user has signed out: create another storage";
 
 /**
@@ -74,7 +74,7 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
   const stateListeners = new Set<() => void>();
   let status: StorageStatus = { status: "saved", pending: 0 };
   /** `status` with the error as it is stored. */
-  let shown: object = status;
+  let storedStatus: object = status;
   let isStarted = false;
   let sync: Sync | undefined;
   const copy = createCopy(
@@ -122,7 +122,7 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
     async clear(collection) {
       // the sync ends first: it must neither send the removal nor write into the copy again
       end();
-      await dropAll(collection);
+      await clearCopy(collection);
     },
     ...(base.lock && { lock: (lock: string) => base.lock?.(lock) ?? Promise.resolve(undefined) }),
     status: {
@@ -138,7 +138,7 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
     sync: async (collection) => syncNow(findSynced(prefix + collection)),
     retryNow: () => void copy.state.write(new Map([["retry", { at: Date.now() }]])).catch(() => {}),
   };
-  noteRemote({ storage, post: async (...request) => (await loadSync()).post(...request) });
+  registerRemote({ storage, post: async (...request) => (await loadSync()).post(...request) });
   return storage;
 
   /** Returns the name of a collection on the server; undefined for a collection of this browser. */
@@ -155,7 +155,7 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
     start();
     if (used.has(collection)) return collection;
     used.add(collection);
-    request(collection).catch(() => {});
+    requestSync(collection).catch(() => {});
     return collection;
   }
 
@@ -171,7 +171,7 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
 
   /** Runs the sync in this tab. Loads its code again after a failure, because a page may start without a network. */
   async function runSync(): Promise<void> {
-    const backoff = createBackoff(client, LOADS);
+    const backoff = createBackoff(client, LOAD_RETRIES);
     while (!sync)
       try {
         await loadSync();
@@ -205,7 +205,7 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
   }
 
   /** Asks the syncing tab to read a collection. Returns the id of the request. */
-  async function request(collection: string): Promise<string> {
+  async function requestSync(collection: string): Promise<string> {
     const id = `${Math.random()}`;
     await copy.state.write(new Map([[`want/${collection}`, { at: Date.now(), request: id }]]));
     return id;
@@ -215,7 +215,7 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
     if (collection === undefined) return;
     use(collection);
     await copy.open();
-    const id = await request(collection);
+    const id = await requestSync(collection);
     const waiting = new AbortController();
     try {
       await new Promise<void>((resolve, reject) => {
@@ -243,13 +243,13 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
     const { isBusy, error } = (copy.state.records.get("status") ?? { isBusy: false }) as StoredStatus;
     const pending = copy.countUnsent();
     const next = { status: error ? "error" : pending > 0 || isBusy ? "saving" : "saved", pending } as const;
-    if (isEqual({ ...next, error }, shown)) return;
-    shown = { ...next, error };
+    if (isEqual({ ...next, error }, storedStatus)) return;
+    storedStatus = { ...next, error };
     status = { ...next, ...(error && { error: fromStored(error) }) };
     for (const listener of [...listeners]) listener();
   }
 
-  async function dropAll(collection: string): Promise<void> {
+  async function clearCopy(collection: string): Promise<void> {
     const synced = collection.startsWith(prefix) && collection.slice(prefix.length);
     await base.clear?.(collection);
     if (synced) await base.clear?.(`${prefix}sync/${synced}`);

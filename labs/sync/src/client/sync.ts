@@ -4,7 +4,7 @@ import type { Copy, OutboxEntry, Versioned } from "./copy.js";
 import { isEqual, isObject, isText } from "./json.js";
 import { reduce, type SyncEvent, type SyncState } from "./machine.js";
 import { mergeChange, mergeCopy } from "./merge.js";
-import { findParent, isInFlight } from "./records.js";
+import { cutBatch, groupByRecord, listReady, type PendingChange } from "./pending-changes.js";
 import { type StoredError, SyncError, toStored } from "./sync-error.js";
 import { type Change, type PullPage, parsePage, parsePush } from "./wire.js";
 
@@ -36,16 +36,8 @@ interface Batch {
   readonly changes: readonly PendingChange[];
 }
 
-/** The change of one record, with its entries of the outbox. */
-interface PendingChange {
-  readonly key: string;
-  readonly value: unknown;
-  readonly base: number;
-  readonly entries: readonly OutboxEntry[];
-}
-
+/** Maximum number of changes in one push. */
 const MAX_CHANGES = 100;
-const MAX_BYTES = 1_000_000;
 /** Time after which a collection that no tab has opened is not pulled any longer, in milliseconds. */
 const IN_USE_MS = 86_400_000;
 /** Pause before the client opens the event stream again, in milliseconds. */
@@ -62,7 +54,7 @@ export function createSync(client: Client, copy: Copy) {
   let isWorking = false;
   /** Cursor of the change events. */
   let since: string | undefined;
-  let following: AbortController | undefined;
+  let openStream: AbortController | undefined;
   let wakeUp = () => {};
   /** Id of the newest request that a pull has fulfilled, by collection. */
   const pulled = new Map<string, unknown>();
@@ -75,7 +67,7 @@ export function createSync(client: Client, copy: Copy) {
       dispatch({ type: "started" });
       const end = () => {
         dispatch({ type: "closed" });
-        following?.abort(signal.reason);
+        openStream?.abort(signal.reason);
         wakeUp();
       };
       signal.addEventListener("abort", end);
@@ -100,8 +92,8 @@ export function createSync(client: Client, copy: Copy) {
     const next = reduce(state, event);
     if (next === state) return;
     if (next.name !== "live") {
-      following?.abort(null);
-      following = undefined;
+      openStream?.abort(null);
+      openStream = undefined;
     }
     if (next.name === "joining") {
       since = undefined;
@@ -136,7 +128,7 @@ export function createSync(client: Client, copy: Copy) {
         await synchronize(signal);
         isWorking = false;
         dispatch({ type: "synced" });
-        follow(signal);
+        openEvents(signal);
         saveStatus();
       } catch (error) {
         isWorking = false;
@@ -320,23 +312,21 @@ export function createSync(client: Client, copy: Copy) {
   /**
    * Stores values of the server in the copy, and merges them with unsent changes.
    *
-   * @param taken.isJoin true if `changes` contains all records on the server
-   * @param taken.confirmed outbox entries that the server has stored
+   * @param isJoin true if `changes` contains all records on the server
+   * @param confirmed outbox entries that the server has stored
    */
   async function receive(
     name: string,
     changes: readonly Change[],
-    taken: {
-      readonly isJoin?: boolean;
-      readonly confirmed?: readonly OutboxEntry[];
-    },
+    {
+      isJoin = false,
+      confirmed = [],
+    }: { readonly isJoin?: boolean; readonly confirmed?: readonly OutboxEntry[] },
   ): Promise<void> {
-    const { isJoin = false, confirmed = [] } = taken;
     const server = new Map<string, Versioned | undefined>();
     const added = new Map<string, { readonly value: unknown; readonly base: number; readonly at?: number }>();
     const removed = [...confirmed];
-    const isConfirmed = new Set(confirmed.map(({ id }) => id));
-    const pending = groupByKey(name, (entry) => !isConfirmed.has(entry.id));
+    const pending = listPending(name, confirmed);
     const before = isJoin ? await copy.readServerRecords(name) : new Map();
     const collection = getCollection(name);
     for (const { record, version, value } of changes) {
@@ -359,81 +349,46 @@ export function createSync(client: Client, copy: Copy) {
       // the server lost the record, or never had it: send it
       if (!pending.has(key)) added.set(key, { value: stored.value, base: 0 });
     }
-    await copy.settle(name, { server, added, removed });
-    if (isJoin) await copy.clearPlain(name);
+    await copy.reconcile(name, { server, added, removed });
+    if (isJoin) await copy.clearUnsynced(name);
   }
 
-  /** Lists the unsent changes of a collection by record. Changes of several tabs to one record become one. */
-  function groupByKey(
+  /** Lists the unsent changes of a collection by record, without confirmed entries. */
+  function listPending(
     name: string,
-    isIncluded: (entry: OutboxEntry) => boolean = () => true,
-  ): Map<string, PendingChange> {
-    const groups = new Map<string, PendingChange>();
-    for (const entry of copy.listOutbox()) {
-      if (entry.collection !== name || !isIncluded(entry)) continue;
-      const { key, value, base } = entry;
-      const known = groups.get(key);
-      groups.set(key, {
-        key,
-        // a removal is intended: it is not merged, and the later change wins
-        value: known && value !== null && known.value !== null ? mergeChange(key, value, known.value) : value,
-        base: known ? Math.min(base, known.base) : base,
-        entries: [...(known?.entries ?? []), entry],
-      });
-    }
-    return groups;
+    confirmed: readonly OutboxEntry[] = [],
+  ): ReadonlyMap<string, PendingChange> {
+    const ids = new Set(confirmed.map(({ id }) => id));
+    return groupByRecord(
+      copy.listOutbox().filter(({ collection, id }) => collection === name && !ids.has(id)),
+    );
   }
 
-  /** Finds the next changes to send. Responses in flight wait for their end, and children for their parents. */
+  /** Finds the next changes to send. */
   function findBatch(): Batch | undefined {
-    for (const [name, { limit }] of collections) {
-      const changes: PendingChange[] = [];
-      let bytes = 0;
-      for (const change of listReady(name)) {
-        bytes += new TextEncoder().encode(JSON.stringify([change.key, change.value])).length;
-        if (changes.length > 0 && (changes.length === limit || bytes > MAX_BYTES)) break;
-        changes.push(change);
-      }
+    for (const [name, { limit, refused }] of collections) {
+      const pending = listPending(name);
+      // the app has changed a refused record: it is sent again
+      for (const [key, { id }] of refused)
+        if (pending.get(key)?.entries.at(-1)?.id !== id) refused.delete(key);
+      const changes = cutBatch(
+        listReady(pending, (key) => refused.has(key)),
+        limit,
+      );
       if (changes.length > 0) return { name, changes };
     }
     return undefined;
   }
 
-  /** Lists the changes of a collection that can be sent, parents first. */
-  function listReady(name: string): readonly PendingChange[] {
-    const { refused } = getCollection(name);
-    const groups = groupByKey(name);
-    for (const [key, { id }] of refused) if (groups.get(key)?.entries.at(-1)?.id !== id) refused.delete(key);
-    const ready: PendingChange[] = [];
-    const isReady = new Map<string, boolean>();
-    for (const key of groups.keys()) visit(key);
-    return ready;
-
-    function visit(key: string): boolean {
-      const known = isReady.get(key);
-      if (known !== undefined) return known;
-      const change = groups.get(key);
-      if (!change) return true;
-      // a cycle of parents must not hold anything back
-      isReady.set(key, true);
-      const parent = findParent(change.value);
-      const canBeSent = !refused.has(key) && !isInFlight(change.value);
-      const isSent = (parent === undefined || visit(parent)) && canBeSent;
-      isReady.set(key, isSent);
-      if (isSent) ready.push(change);
-      return isSent;
-    }
-  }
-
   /** Reads the change events while the sync is live. */
-  function follow(signal: AbortSignal): void {
-    if (following || state.name !== "live" || collections.size === 0) return;
-    following = new AbortController();
-    const { signal: ended } = following;
+  function openEvents(signal: AbortSignal): void {
+    if (openStream || state.name !== "live" || collections.size === 0) return;
+    openStream = new AbortController();
+    const { signal: ended } = openStream;
     const readAll = async () => {
       for (;;) {
         const startedAt = clock.now();
-        await connection.follow(since, handleChanges, ended);
+        await connection.readEvents(since, handleChanges, ended);
         // an intermediary may end each stream at once: fail, so that the pauses grow
         if (clock.now() - startedAt < STABLE_MS)
           throw new SyncError("temporary", "stream_ended", "the change events ended too early");
@@ -441,7 +396,7 @@ export function createSync(client: Client, copy: Copy) {
       }
     };
     clock.sleep(STABLE_MS, ended).then(
-      () => dispatch({ type: "followed" }),
+      () => dispatch({ type: "stable" }),
       () => {},
     );
     readAll().catch((error) => {

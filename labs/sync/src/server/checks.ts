@@ -9,13 +9,13 @@ export function readId(value: unknown): string {
   return value;
 }
 
-export function isWhole(value: unknown, min: number, max: number): value is number {
+export function isWholeNumber(value: unknown, min: number, max: number): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max;
 }
 
 /** Reads a whole number. @throws {Refusal} */
-export function readWhole(name: string, value: unknown, [min, max]: readonly [number, number]): number {
-  if (!isWhole(value, min, max))
+export function readWholeNumber(name: string, value: unknown, [min, max]: readonly [number, number]): number {
+  if (!isWholeNumber(value, min, max))
     throw createRefusal("invalid_request", `${name}: send a whole number from ${min} to ${max}`);
   return value;
 }

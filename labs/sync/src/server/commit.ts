@@ -62,7 +62,7 @@ export interface OpenCollection {
   readonly rows: ReadonlyMap<string, RecordRow>;
 }
 
-const NOBODY: UserRow = { version: 0, records: 0, bytes: 0, tombstones: 0 };
+const NEW_USER: UserRow = { version: 0, records: 0, bytes: 0, tombstones: 0 };
 
 /** Reads a collection and some of its records before a write. @throws {Refusal} if there is a cursor, and it is unknown */
 export async function openCollection(
@@ -72,7 +72,7 @@ export async function openCollection(
   cursor: Cursor | null = null,
 ): Promise<OpenCollection> {
   const { key, query } = reader;
-  const [[user = NOBODY], [row], [newest], known] = await Promise.all([
+  const [[user = NEW_USER], [row], [newest], known] = await Promise.all([
     query<UserRow>("SELECT version, records, bytes, tombstones FROM sync_users WHERE key = ?", key),
     query<CollectionRow>(
       "SELECT id, version FROM sync_collections WHERE key = ? AND collection = ?",
@@ -154,21 +154,12 @@ async function writeRecords(
   writes: readonly Write[],
 ): Promise<void> {
   const { key, query } = tx;
-  const words = writes.map(({ value }) =>
-    value === null ? "" : createWords(key, findText(JSON.parse(value))),
-  );
-  const [docs] = await Promise.all([
-    Promise.all(words.map((each) => (each === "" ? null : createDoc(tx)))),
-    deleteDocs(
-      tx,
-      writes.map(({ row }) => row?.doc ?? null),
-    ),
-  ]);
   await Promise.all(
-    writes.flatMap((write, at) => {
-      const { record, value, turn } = write;
-      const doc = docs[at] ?? null;
-      return [
+    writes.map(async (write) => {
+      const { record, value, turn, row } = write;
+      const words = value === null ? "" : createWords(key, findText(JSON.parse(value)));
+      const [doc] = await Promise.all([words === "" ? null : createDoc(tx), deleteDoc(tx, row?.doc)]);
+      await Promise.all([
         query(
           `INSERT INTO sync_records (key, collection, record, version, value, bytes, turn, doc)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key, collection, record) DO UPDATE SET
@@ -176,8 +167,8 @@ async function writeRecords(
             doc = excluded.doc`,
           ...[key, id, record, version, value, countBytes(write), turn, doc],
         ),
-        doc === null ? undefined : query(ADD_DOC, key, doc, words[at] ?? ""),
-      ];
+        doc === null ? undefined : query(ADD_DOC, key, doc, words),
+      ]);
     }),
   );
 }
@@ -203,12 +194,9 @@ async function createDoc({ query }: Transaction): Promise<number | null> {
   return next?.doc ?? null;
 }
 
-/** Deletes rows of the full-text index. */
-export async function deleteDocs(
-  { key, query }: Transaction,
-  docs: readonly (number | null)[],
-): Promise<void> {
-  await Promise.all(docs.map((doc) => (doc === null ? undefined : query(DELETE_DOC, doc, key))));
+/** Deletes a row of the full-text index, if there is one. */
+export async function deleteDoc({ key, query }: Transaction, doc: number | null | undefined): Promise<void> {
+  if (doc != null) await query(DELETE_DOC, doc, key);
 }
 
 /** Stores the next version of a user, and deletes old commits and tombstones. */

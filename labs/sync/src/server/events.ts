@@ -1,6 +1,5 @@
-import { type HostContext, type Reader, Refusal, type Source } from "@sluice/worker-proxy/plugin";
+import { type HostContext, type Reader, Refusal, reading, type Source } from "@sluice/worker-proxy/plugin";
 import { type Cursor, formatCursor, parseCursor, START } from "./cursor.js";
-import { reading, source } from "./define.js";
 import { createRefusal } from "./refusal.js";
 import type { SyncRequest } from "./request.js";
 
@@ -24,7 +23,7 @@ interface ChangeRow {
 
 /** Reads the collections that have changed. One statement sees one commit. */
 export const readChanges = reading(
-  "changes",
+  "sync.changes",
   async ({ key, query }: Reader, { cursor, after }: ChangesInput) => {
     const { version, tag } = cursor ?? START;
     const rows = await query<ChangeRow>(
@@ -52,29 +51,32 @@ type EventsInput = { readonly cursor: Cursor | null };
 /** Creates the event stream. It limits the number of streams of each user. */
 export function createEvents(): Source<EventsInput> {
   const counts = new Map<string, number>();
-  return source("events", async function* (context: HostContext, { cursor }: EventsInput) {
-    const { key } = context;
-    const count = counts.get(key) ?? 0;
-    if (count >= MAX_STREAMS) {
-      yield encode('event: failed\ndata: {"code":"too_many_connections"}\n\n');
-      return;
-    }
-    counts.set(key, count + 1);
-    try {
-      yield* follow(context, cursor);
-    } finally {
-      const left = (counts.get(key) ?? 1) - 1;
-      if (left > 0) counts.set(key, left);
-      else counts.delete(key);
-    }
-  });
+  return {
+    name: "sync.events",
+    async *run(context, { cursor }) {
+      const { key } = context;
+      const count = counts.get(key) ?? 0;
+      if (count >= MAX_STREAMS) {
+        yield encode('event: failed\ndata: {"code":"too_many_connections"}\n\n');
+        return;
+      }
+      counts.set(key, count + 1);
+      try {
+        yield* streamChanges(context, cursor);
+      } finally {
+        const left = (counts.get(key) ?? 1) - 1;
+        if (left > 0) counts.set(key, left);
+        else counts.delete(key);
+      }
+    },
+  };
 }
 
-/** Sends the changes after a cursor, then later changes as they happen. */
-async function* follow({ host, key, signal, subscribe }: HostContext, cursor: Cursor | null) {
+/** Sends the changes after a cursor, then later changes as they happen. Without a cursor, only later changes. */
+async function* streamChanges({ host, key, signal, subscribe }: HostContext, cursor: Cursor | null) {
   const endsAt = Date.now() + MAX_MS;
-  const change = createAlarm(signal);
-  const unsubscribe = subscribe(change.ring);
+  const change = createChangeWait(signal);
+  const unsubscribe = subscribe(change.notify);
   try {
     let seen = cursor;
     for (let isFirst = true; !signal.aborted && Date.now() < endsAt; isFirst = false) {
@@ -101,27 +103,27 @@ async function* follow({ host, key, signal, subscribe }: HostContext, cursor: Cu
   }
 }
 
-/** Creates a wait that a change ends. Changes during other work end the next wait. */
-function createAlarm(signal: AbortSignal) {
-  let hasRung = false;
+/** Creates a wait that a change ends. A change during other work ends the next wait. */
+function createChangeWait(signal: AbortSignal) {
+  let isNotified = false;
   let end = (_: boolean) => {};
-  const ring = () => {
-    hasRung = true;
+  const notify = () => {
+    isNotified = true;
     end(true);
   };
-  signal.addEventListener("abort", ring, { once: true });
+  signal.addEventListener("abort", notify, { once: true });
   return {
-    ring,
+    notify,
     /** Resolves with true after a change, and with false after `ms` milliseconds. */
     async wait(ms: number): Promise<boolean> {
       let timer: ReturnType<typeof setTimeout> | undefined;
       const isChanged = await new Promise<boolean>((resolve) => {
         end = resolve;
-        if (hasRung) resolve(true);
+        if (isNotified) resolve(true);
         timer = setTimeout(() => resolve(false), ms);
       });
       clearTimeout(timer);
-      hasRung = false;
+      isNotified = false;
       return isChanged;
     },
   };

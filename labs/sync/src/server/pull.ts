@@ -1,16 +1,12 @@
-import type { Reader } from "@sluice/worker-proxy/plugin";
-import { readId, readWhole } from "./checks.js";
+import { type Reader, reading } from "@sluice/worker-proxy/plugin";
+import { readId } from "./checks.js";
 import { type Cursor, formatCursor, parseCursor, START } from "./cursor.js";
-import { reading } from "./define.js";
 import { createRefusal } from "./refusal.js";
 import type { SyncRequest } from "./request.js";
 
-type PullInput = {
-  readonly collection: string;
-  readonly cursor: Cursor | null;
-  readonly limit: number;
-};
+type PullInput = { readonly collection: string; readonly cursor: Cursor | null };
 
+/** Maximum number of records of a page, and of their bytes. */
 const MAX_CHANGES = 500;
 const MAX_BYTES = 512 * 1024;
 
@@ -18,7 +14,7 @@ interface PageRow {
   readonly newest: number;
   readonly tag: string;
   readonly is_known: number;
-  /** Number of records that were found, one more than the limit if there are more. */
+  /** Number of records that were found, at most one more than {@link MAX_CHANGES}. */
   readonly found: number | null;
   readonly record: string | null;
   readonly version: number;
@@ -46,15 +42,15 @@ const PAGE = `WITH candidates AS (
 
 /** Reads a page of changes after a cursor. */
 export const pull = reading(
-  "pull",
-  async ({ key, query }: Reader, { collection, cursor, limit }: PullInput) => {
+  "sync.pull",
+  async ({ key, query }: Reader, { collection, cursor }: PullInput) => {
     const from = cursor ?? START;
     // ids are never empty, so the empty text sorts first
     const [version, record] = from.after ?? [from.version + 1, ""];
     const rows = await query<PageRow>(
       PAGE,
-      ...[key, collection, version, record, limit + 1],
-      ...[key, from.version, from.tag, collection, MAX_BYTES, key, limit],
+      ...[key, collection, version, record, MAX_CHANGES + 1],
+      ...[key, from.version, from.tag, collection, MAX_BYTES, key, MAX_CHANGES],
     );
     const [first] = rows;
     if (from.version !== START.version && !first?.is_known) throw createRefusal("unknown_cursor");
@@ -73,13 +69,11 @@ export const pull = reading(
 
 /** Serves a pull. @throws {Refusal} */
 export async function servePull<Env>({ host, key, body }: SyncRequest<Env>): Promise<Response> {
-  const { collection, cursor, limit = MAX_CHANGES } = body;
-  const input = {
+  const { collection, cursor } = body;
+  const { changes, hasMore, ...page } = await host.run(key, pull, {
     collection: readId(collection),
     cursor: cursor == null ? null : parseCursor(cursor, true),
-    limit: readWhole("limit", limit, [1, MAX_CHANGES]),
-  };
-  const { changes, hasMore, ...page } = await host.run(key, pull, input);
+  });
   const texts = changes.map(
     ({ record, version, value }) =>
       `{"record":${JSON.stringify(record)},"version":${version},"value":${value}}`,

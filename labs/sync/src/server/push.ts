@@ -1,5 +1,5 @@
-import type { Transaction } from "@sluice/worker-proxy/plugin";
-import { readId, readWhole } from "./checks.js";
+import { operation, type Transaction } from "@sluice/worker-proxy/plugin";
+import { readId, readWholeNumber } from "./checks.js";
 import {
   addWrite,
   commitRecords,
@@ -12,7 +12,6 @@ import {
   type Write,
 } from "./commit.js";
 import { type Cursor, formatCursor, parseCursor } from "./cursor.js";
-import { operation } from "./define.js";
 import { createRefusal } from "./refusal.js";
 import type { SyncRequest } from "./request.js";
 
@@ -50,7 +49,7 @@ const REFUSALS = {
 };
 
 /** Writes changes of a device in order. After the first change that is not stored, skips the rest. */
-export const push = operation("push", async (tx: Transaction, input: PushInput) => {
+export const push = operation("sync.push", async (tx: Transaction, input: PushInput) => {
   const { collection: name, cursor, changes, quota } = input;
   const ids = changes.map(({ record }) => record);
   const collection = await openCollection(tx, name, ids, cursor);
@@ -59,7 +58,7 @@ export const push = operation("push", async (tx: Transaction, input: PushInput) 
   const results: Result[] = [];
   const writes: Write[] = [];
   let totals = user;
-  const judge = async ({ record, base, value }: Change): Promise<Omit<Result, "record">> => {
+  const applyChange = async ({ record, base, value }: Change): Promise<Omit<Result, "record">> => {
     const row = rows.get(record);
     const version = row?.version ?? 0;
     const isStored = row !== undefined && row.is_tombstone === 0;
@@ -82,12 +81,15 @@ export const push = operation("push", async (tx: Transaction, input: PushInput) 
   };
   for (const change of changes) {
     const isSkipped = results.some(({ status }) => status !== "stored");
-    const result = isSkipped ? { status: "skipped" as const, version: change.base } : await judge(change);
+    const result = isSkipped
+      ? { status: "skipped" as const, version: change.base }
+      : await applyChange(change);
     results.push({ record: change.record, ...result });
   }
   const stored = writes.length > 0 ? await commitRecords(tx, collection, writes) : collection.newest;
-  const isNext = (collection.row?.version ?? 0) <= (cursor?.version ?? 0);
-  return { results, cursor: isNext ? stored : null };
+  const isUnchanged = (collection.row?.version ?? 0) <= (cursor?.version ?? 0);
+  // null: other devices have changed the collection, so the device must pull
+  return { results, cursor: isUnchanged ? stored : null };
 });
 
 /** Returns the reason to refuse a write. A deletion is always accepted. */
@@ -124,7 +126,7 @@ function readChanges(value: unknown): readonly Change[] {
     if (next === undefined) throw createRefusal("invalid_request", "value: send JSON, or null to delete");
     return {
       record: readId(record),
-      base: readWhole("base", base, [0, Number.MAX_SAFE_INTEGER]),
+      base: readWholeNumber("base", base, [0, Number.MAX_SAFE_INTEGER]),
       value: next === null ? null : JSON.stringify(next),
     };
   });

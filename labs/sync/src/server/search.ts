@@ -1,9 +1,8 @@
-import type { Reader } from "@sluice/worker-proxy/plugin";
-import { readText, readWhole } from "./checks.js";
-import { reading } from "./define.js";
+import { type Reader, reading } from "@sluice/worker-proxy/plugin";
+import { readText, readWholeNumber } from "./checks.js";
 import { createRefusal } from "./refusal.js";
 import type { SyncRequest } from "./request.js";
-import { createQuery, cutExcerpt, findText } from "./words.js";
+import { createQuery, cutExcerpt, findText, type WordQuery } from "./words.js";
 
 /** Limits of a page: number of hits, default number, and bytes of the records; and characters of a query. */
 const MAX_HITS = 50;
@@ -11,7 +10,7 @@ const USUAL_HITS = 20;
 const MAX_BYTES = 2 * 1024 * 1024;
 const MAX_TEXT = 200;
 
-type SearchInput = { readonly text: string; readonly limit: number; readonly before: number };
+type SearchInput = WordQuery & { readonly limit: number; readonly before: number };
 type Hit = { readonly collection: string; readonly record: string; readonly excerpt: string };
 type SearchOutput = { readonly hits: readonly Hit[]; readonly after: number | null };
 
@@ -46,33 +45,34 @@ const FIND = {
 };
 
 /** Finds records by their words, the newest first. */
-export const search = reading("search", async (reader: Reader, input: SearchInput): Promise<SearchOutput> => {
-  const { key, query } = reader;
-  const words = createQuery(key, input.text);
-  if (!words) return { hits: [], after: null };
-  const found = await query<HitRow>(FIND, key, words.match, input.before, input.limit + 1);
-  const rows = found.slice(0, countShown(found, input.limit));
-  if (rows.length === 0) return { hits: [], after: null };
-  const docs = rows.map(({ doc }) => doc);
-  const selected = `WHERE key = ? AND doc IS NOT NULL AND doc IN (${docs.map(() => "?").join(", ")})`;
-  const values = await query<{ doc: number; value: string }>(
-    {
-      sqlite: `SELECT doc, value FROM sync_records INDEXED BY sync_records_by_doc ${selected}`,
-      postgres: `SELECT doc, value FROM sync_records ${selected}`,
-    },
-    ...[key, ...docs],
-  );
-  const valueOfDoc = new Map(values.map(({ doc, value }) => [doc, value]));
-  return {
-    hits: rows.flatMap(({ doc, collection, record }) => {
-      const value = valueOfDoc.get(doc);
-      // the record has changed since the first query
-      if (value === undefined) return [];
-      return [{ collection, record, excerpt: cutExcerpt(findText(JSON.parse(value)), words.first) }];
-    }),
-    after: rows.length < found.length ? (docs.at(-1) ?? null) : null,
-  };
-});
+export const search = reading(
+  "sync.search",
+  async ({ key, query }: Reader, input: SearchInput): Promise<SearchOutput> => {
+    const { match, first, limit, before } = input;
+    const found = await query<HitRow>(FIND, key, match, before, limit + 1);
+    const rows = found.slice(0, countShown(found, limit));
+    if (rows.length === 0) return { hits: [], after: null };
+    const docs = rows.map(({ doc }) => doc);
+    const selected = `WHERE key = ? AND doc IS NOT NULL AND doc IN (${docs.map(() => "?").join(", ")})`;
+    const values = await query<{ doc: number; value: string }>(
+      {
+        sqlite: `SELECT doc, value FROM sync_records INDEXED BY sync_records_by_doc ${selected}`,
+        postgres: `SELECT doc, value FROM sync_records ${selected}`,
+      },
+      ...[key, ...docs],
+    );
+    const valueOfDoc = new Map(values.map(({ doc, value }) => [doc, value]));
+    return {
+      hits: rows.flatMap(({ doc, collection, record }) => {
+        const value = valueOfDoc.get(doc);
+        // the record has changed since the first query
+        if (value === undefined) return [];
+        return [{ collection, record, excerpt: cutExcerpt(findText(JSON.parse(value)), first) }];
+      }),
+      after: rows.length < found.length ? (docs.at(-1) ?? null) : null,
+    };
+  },
+);
 
 /** Counts the hits that fit on a page: the first, then up to `limit` hits or {@link MAX_BYTES} of records. */
 function countShown(found: readonly HitRow[], limit: number): number {
@@ -86,12 +86,12 @@ function countShown(found: readonly HitRow[], limit: number): number {
 
 /** Serves a search. @throws {Refusal} */
 export async function serveSearch<Env>({ host, key, body }: SyncRequest<Env>) {
-  const text = readText("text", body["text"], MAX_TEXT);
-  if (!createQuery(key, text)) throw createRefusal("text_too_short");
-  const limit = readWhole("limit", body["limit"] ?? USUAL_HITS, [1, MAX_HITS]);
+  const words = createQuery(key, readText("text", body["text"], MAX_TEXT));
+  if (!words) throw createRefusal("text_too_short");
+  const limit = readWholeNumber("limit", body["limit"] ?? USUAL_HITS, [1, MAX_HITS]);
   const after = body["after"] ?? null;
   const before = after === null ? Number.MAX_SAFE_INTEGER : Number(readText("after", after, 16));
   if (!Number.isSafeInteger(before)) throw createRefusal("invalid_request", "after: send it as it came");
-  const page = await host.run(key, search, { text, limit, before });
+  const page = await host.run(key, search, { ...words, limit, before });
   return { ...page, after: page.after === null ? null : String(page.after) };
 }

@@ -11,7 +11,7 @@ import { runOperations } from "./turns/run-operations.js";
 import { createRunTurn } from "./turns/run-turn.js";
 import { createTurnRoutes, turnOperations } from "./turns/serve-turns.js";
 import { checkTurnOptions, type TurnOptions } from "./turns/turn-options.js";
-import { tend } from "./turns/turn-rows.js";
+import { turnTimer } from "./turns/turn-rows.js";
 import { createUserData, userDataOperations } from "./user-data.js";
 
 /** Options of {@link sync}. */
@@ -56,7 +56,7 @@ export function sync<Env = unknown>(options: SyncOptions<Env> = {}): ProxyPlugin
         ...runOperations,
         ...userDataOperations,
       ],
-      jobs: run ? [tend, run] : [],
+      jobs: run ? [turnTimer, run] : [],
       sources: [events],
     },
     connect(connected) {
@@ -69,7 +69,6 @@ export function sync<Env = unknown>(options: SyncOptions<Env> = {}): ProxyPlugin
     features: { sync: "sync" },
     userData: createUserData(host),
     routes: [
-      createRoute(host, "account", async ({ account }) => ({ account }), { needsAccount: false }),
       createRoute(host, "pull", servePull, { needsAccount: false }),
       createRoute(host, "push", (request) => servePush(quota, request)),
       createRoute(host, "search", serveSearch),

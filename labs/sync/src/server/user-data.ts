@@ -1,6 +1,12 @@
-import type { BoundHost, Reader, Transaction, UserData } from "@sluice/worker-proxy/plugin";
-import { deleteDocs } from "./commit.js";
-import { operation, reading } from "./define.js";
+import {
+  type BoundHost,
+  operation,
+  type Reader,
+  reading,
+  type Transaction,
+  type UserData,
+} from "@sluice/worker-proxy/plugin";
+import { deleteDoc } from "./commit.js";
 import { createKey } from "./request.js";
 
 /** Number of records in one step, and size of an export in bytes after which it ends. */
@@ -8,22 +14,19 @@ const STEP = 200;
 const MAX_EXPORT_BYTES = 16 * 1024 * 1024;
 
 /** Deletes some records of a user. Returns their number. */
-const eraseRecords = operation("erase.records", async (tx: Transaction, _: null) => {
+const eraseRecords = operation("sync.erase.records", async (tx: Transaction, _: null) => {
   const { key, query } = tx;
   const deleted = await query<{ doc: number | null }>(
     `DELETE FROM sync_records WHERE key = ? AND (collection, record) IN
       (SELECT collection, record FROM sync_records WHERE key = ? LIMIT ?) RETURNING doc`,
     ...[key, key, STEP],
   );
-  await deleteDocs(
-    tx,
-    deleted.map(({ doc }) => doc),
-  );
+  await Promise.all(deleted.map(({ doc }) => deleteDoc(tx, doc)));
   return deleted.length;
 });
 
 /** Deletes the other rows of a user, once all records are deleted. */
-const eraseRest = operation("erase.rest", async ({ key, query, publish }: Transaction, _: null) => {
+const eraseRest = operation("sync.erase.rest", async ({ key, query, publish }: Transaction, _: null) => {
   publish();
   const tables = ["collections", "commits", "users", "turns", "calls"];
   await Promise.all(tables.map((table) => query(`DELETE FROM sync_${table} WHERE key = ?`, key)));
@@ -32,16 +35,18 @@ const eraseRest = operation("erase.rest", async ({ key, query, publish }: Transa
 
 type ExportInput = { readonly collection: string; readonly record: string };
 
-const readExport = reading("export", async ({ key, query }: Reader, { collection, record }: ExportInput) => {
-  const rows = await query<{ collection: string; record: string; value: string; bytes: number }>(
-    `SELECT c.collection, r.record, r.value, r.bytes FROM sync_collections c
+const readExport = reading(
+  "sync.export",
+  async ({ key, query }: Reader, { collection, record }: ExportInput) => {
+    return await query<{ collection: string; record: string; value: string; bytes: number }>(
+      `SELECT c.collection, r.record, r.value, r.bytes FROM sync_collections c
       JOIN sync_records r ON r.key = c.key AND r.collection = c.id
       WHERE c.key = ? AND (c.collection, r.record) > (?, ?) AND r.value IS NOT NULL
       ORDER BY c.collection, r.record LIMIT ?`,
-    ...[key, collection, record, STEP],
-  );
-  return rows.map((row) => ({ ...row }));
-});
+      ...[key, collection, record, STEP],
+    );
+  },
+);
 
 /** The operations of {@link createUserData}. */
 export const userDataOperations = [eraseRecords, eraseRest, readExport];

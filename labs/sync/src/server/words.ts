@@ -30,12 +30,12 @@ export function createWords(key: string, text: string): string {
 }
 
 /** A query of the full-text index. */
-export interface WordQuery {
+export type WordQuery = {
   /** `"one" "two"*`, as SQLite reads it. */
   readonly match: string;
   /** The first word, for excerpts. */
   readonly first: string;
-}
+};
 
 /**
  * Creates the query for records that contain each word. The last word may be a prefix. Returns undefined if no word has

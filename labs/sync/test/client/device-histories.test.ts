@@ -11,7 +11,7 @@ const ROOT = `${import.meta.dirname}/../../../..`;
 expectLog("it is closed", "the code of the operator is broken", "its lease could not be renewed");
 afterAll(stopPostgres);
 
-test.each(knownBugs)("The sources have the lines that bring back the known bug: $name", ({ edits }) => {
+test.each(knownBugs)("The edits that put back a known bug still fit the sources: $name", ({ edits }) => {
   for (const { file, from } of edits)
     expect(readFileSync(`${ROOT}/${file}`, "utf8").split(from), `${file}: ${from}`).toHaveLength(2);
 });
@@ -20,11 +20,11 @@ test("Histories of two users on three browsers end with nothing lost, mixed up, 
   expect(await playHistories({ first: 1, count: 200 })).toEqual([]);
 }, 1_800_000);
 
-test("The same histories with Postgres as the server's database", async () => {
+test("On Postgres, histories of two users on three browsers end with nothing lost, mixed up, different or run twice", async () => {
   expect(await playHistories({ first: 1, count: 20, postgres: await postgresURL() })).toEqual([]);
 }, 1_800_000);
 
-test("A step reads no more beside 2,000 conversations, and once for each device that listens", async () => {
+test("With 2,000 conversations, no request reads more than 1,100 rows, and each device reads a change once", async () => {
   const { problems } = await measureCosts({ conversations: 2_000, messages: 2_000, devices: 10 });
   expect(problems).toEqual([]);
 }, 1_800_000);

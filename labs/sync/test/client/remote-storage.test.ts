@@ -117,7 +117,46 @@ describe("Another user", () => {
     expect([...server.list("ada", "conversations").keys()]).toEqual(["tax", "therapy"]);
     expect(tab.storage.status.getSnapshot()).toEqual({ status: "saved", pending: 0 });
   });
+
+  test.each([
+    ["after each other", true],
+    ["at once", false],
+  ])("gets nothing and gives nothing in any order of sign-ins, tabs and writes, %s", async (_, isSettled) => {
+    for (const order of permute(["bob", "nobody", "tab", "write"] as const)) {
+      const server = createSyncServer();
+      server.set("bob", "conversations", { diary: { title: "Bob's diary" } });
+      const browser = createDevice(server, "bob");
+      const tabs = [browser.openTab("ada")];
+      const shown = [await tabs[0]?.show("conversations")];
+      for (const event of order) {
+        if (event === "tab") {
+          const tab = browser.openTab("ada");
+          tabs.push(tab);
+          shown.push(await tab.show("conversations"));
+        } else if (event === "write") await tabs.at(-1)?.write("conversations", { tax: { title: "Tax" } });
+        else browser.session = event === "nobody" ? undefined : event;
+        if (event !== "write") tabs[0]?.storage.retryNow();
+        if (isSettled) await settle();
+      }
+      await settle();
+      expect([...server.list("bob", "conversations").keys()], order.join()).toEqual(["diary"]);
+      browser.session = "ada";
+      tabs[0]?.storage.retryNow();
+      await settle();
+      expect([...server.list("ada", "conversations").keys()], order.join()).toEqual(["tax"]);
+      for (const each of shown) expect([...(each?.keys() ?? [])], order.join()).toEqual(["tax"]);
+      for (const { storage } of tabs) await storage.clear?.("");
+    }
+  });
 });
+
+/** Lists the items in every order. */
+function permute<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
+  if (items.length < 2) return [items];
+  return items.flatMap((item) =>
+    permute(items.filter((each) => each !== item)).map((others) => [item, ...others]),
+  );
+}
 
 test("A response that names another account is not used, whatever its status", async () => {
   const server = createSyncServer();
@@ -136,31 +175,56 @@ test("A response that names another account is not used, whatever its status", a
   expect((await tab.read("chat/trip")).size).toBe(0);
 });
 
-describe("A response", () => {
-  test.each([
+/** Sends no response. */
+const hang = () => new Promise<never>(() => {});
+
+describe("A captive portal that responds with", () => {
+  const portals: readonly [string, () => Response][] = [
     ["a page of HTML", () => new Response("<!doctype html>", { headers: { "content-type": "text/html" } })],
-    ["nothing", () => new Response(null, { status: 204 })],
+    ["status 204", () => new Response(null, { status: 204 })],
     ["another JSON", () => Response.json({})],
-  ])("is a failure if a captive portal sends it with status 200: %s", async (_, respond) => {
+  ];
+
+  test.each(portals)("%s confirms no write and no deletion: both are sent again", async (_, respond) => {
     const server = createSyncServer();
     const device = createDevice(server);
     const tab = device.openTab();
     await tab.write("chat/trip", { a: message("a") });
     await settle();
     server.script = respond;
-    await tab.write("chat/trip", { a: undefined });
+    await tab.write("chat/trip", { a: undefined, b: message("b") });
     await settle();
     expect(tab.storage.status.getSnapshot()).toMatchObject({
-      pending: 1,
+      pending: 2,
       error: { code: "not_sync_server" },
     });
     server.script = () => undefined;
     await device.clock.advance(1000);
     await settle();
-    expect(server.list("ada", "chat/trip").size).toBe(0);
+    expect([...server.list("ada", "chat/trip").keys()]).toEqual(["b"]);
   });
 
-  test("stops all requests for the time in its Retry-After", async () => {
+  test.each(portals)("%s does not empty a conversation that a device reads", async (_, respond) => {
+    const server = createSyncServer();
+    const device = createDevice(server);
+    server.set("ada", "chat/trip", { a: message("a") });
+    const tab = device.openTab();
+    const shown = await tab.show("chat/trip");
+    await settle();
+    server.script = respond;
+    const synced = tab.storage.sync("chat/trip");
+    await expect(synced).rejects.toMatchObject({ kind: "temporary", code: "not_sync_server" });
+    expect([...shown.keys()]).toEqual(["a"]);
+    server.set("ada", "chat/trip", { b: message("b", "a") });
+    server.script = () => undefined;
+    await device.clock.advance(1000);
+    await settle();
+    expect([...shown.keys()]).toEqual(["a", "b"]);
+  });
+});
+
+describe("The client", () => {
+  test("sends nothing for the time in a Retry-After", async () => {
     const server = createSyncServer();
     const device = createDevice(server);
     server.script = () => refuse(503, "busy", { "retry-after": "3600" });
@@ -177,7 +241,7 @@ describe("A response", () => {
   test.each([
     ["end at once", ": nothing\n\n", "stream_ended"],
     ["are refused", 'event: failed\ndata: {"code":"too_many_connections"}\n\n', "too_many_connections"],
-  ])("is not requested every second if change events %s", async (_, text, code) => {
+  ])("does not request change events every second if they %s", async (_, text, code) => {
     const server = createSyncServer();
     const device = createDevice(server);
     const headers = {
@@ -194,10 +258,10 @@ describe("A response", () => {
     expect(tab.storage.status.getSnapshot()).toMatchObject({ pending: 0, error: { code } });
   });
 
-  test("that is missing ends sync() after 30 s, and the change is sent again", async () => {
+  test("ends sync() after 30 s without a response, and sends the change again", async () => {
     const server = createSyncServer();
     const device = createDevice(server);
-    server.script = () => new Promise(() => {});
+    server.script = hang;
     const tab = device.openTab();
     await tab.write("chat/trip", { a: message("a") });
     const synced = tab.storage.sync("chat/trip").catch((error: unknown) => error);
@@ -212,7 +276,7 @@ describe("A response", () => {
     expect([...server.list("ada", "chat/trip").keys()]).toEqual(["a"]);
   });
 
-  test("stops all requests if the session is signed out, until the app calls retryNow()", async () => {
+  test("sends nothing after the session is signed out, until the app calls retryNow()", async () => {
     const server = createSyncServer();
     const device = createDevice(server);
     device.session = undefined;
@@ -399,7 +463,7 @@ describe("Two tabs", () => {
   });
 });
 
-test("close() of a chat leaves a call that waits to the other devices", async () => {
+test("close() of a chat does not cancel a call that waits for an approval", async () => {
   const server = createSyncServer();
   const { client, storage } = createDevice(server).openTab();
   const call = { id: "c", name: "mail", arguments: "{}", input: {}, state: "needs-approval" };
@@ -485,7 +549,18 @@ describe("Signing out", () => {
 });
 
 describe("A copy", () => {
-  test("takes over what the local storage had before the sync", async () => {
+  test("of a thread of 9,000 messages is sent to a server that has lost it, whatever their order", async () => {
+    const server = createSyncServer();
+    const device = createDevice(server);
+    const ids = Array.from({ length: 9_000 }, (_, nth) => `m${nth}`);
+    const thread = ids.map((id, nth) => [id, message(id, nth === 0 ? null : `m${nth - 1}`)] as const);
+    await device.local.write('"ada"/chat/trip', new Map(thread.reverse()));
+    const tab = device.openTab();
+    await tab.storage.sync("chat/trip");
+    expect(server.list("ada", "chat/trip").size).toBe(9_000);
+  });
+
+  test("sends what the local storage had before the first sync", async () => {
     const server = createSyncServer();
     const device = createDevice(server);
     await device.local.write('"ada"/chat/trip', new Map([["a", message("a")]]));

@@ -44,7 +44,7 @@ function openChat(device: ReturnType<typeof createDevice>) {
   const runner = serverRunner({ device: "phone" });
   const chat = createChatStore(client, { id: "trip", model: "delta-5.3", storage, runner });
   chat.subscribe(() => {});
-  return { chat, client };
+  return { chat, client, storage };
 }
 
 function start() {
@@ -126,11 +126,14 @@ test("The state of a turn is requested after 10 s of silence, and a lost turn en
   expect(chat.getSnapshot().status).toBe("error");
 });
 
-test.each([
+/** Responses of a captive portal, and of another server with the header of the sync server. */
+const portals: readonly [string, () => Response][] = [
   ["a page of HTML", () => new Response("<!doctype html>")],
-  ["nothing", () => new Response(null, { status: 204 })],
+  ["status 204", () => new Response(null, { status: 204 })],
   ["another JSON", () => respond({})],
-])(
+];
+
+test.each(portals)(
   "A start that a captive portal responds to with %s does not hang, and a retry runs the turn once",
   async (_, portal) => {
     const { server, turns, chat, device } = start();
@@ -151,16 +154,46 @@ test.each([
   },
 );
 
+test.each(portals)(
+  "A turn does not end on its device because a captive portal responds with %s to the request of its state",
+  async (_, portal) => {
+    const { server, turns, chat, device } = start();
+    const sent = chat.send("Hello");
+    await settle();
+    const script = server.script;
+    server.script = (request) => (request.path === "turns/state" ? portal() : script(request));
+    await device.clock.advance(15_000);
+    expect(chat.getSnapshot().status).toBe("submitted");
+    server.script = script;
+    turns.states.set(turns.getTurn().turn, { state: "done" });
+    turns.write("Hi", { outcome: "complete" });
+    await device.clock.advance(15_000);
+    expect((await sent).outcome).toBe("complete");
+  },
+);
+
+test("A question below a message that the server refuses starts no turn", async () => {
+  const { server, turns, chat, storage } = start();
+  const big = { id: "big", role: "user", content: "x".repeat(1_000_001), createdAt: 1 };
+  await storage.write('"ada"/chat/trip', new Map([["big", { message: big, parent: null, revision: 0 }]]));
+  await settle();
+  expect(await chat.send("And?")).toMatchObject({ error: { code: "record_too_large" } });
+  expect([turns.list("start").length, server.list("ada", "chat/trip").size]).toEqual([0, 0]);
+});
+
 test.each([
   ["question", "push"],
   ["start", "turns/start"],
+  ["state", "turns/state"],
 ])("stop() ends a turn whose %s gets no response", async (_, silent) => {
-  const { server, chat } = start();
+  const { server, chat, device } = start();
   await settle();
   const script = server.script;
   server.script = (request) => (request.path === silent ? new Promise(() => {}) : script(request));
   const sent = chat.send("Hello");
   await settle();
+  // after 10 s without a change, the client requests the state
+  await device.clock.advance(10_000);
   chat.stop();
   expect((await sent).outcome).toBe("stopped");
   expect(chat.getSnapshot().status).toBe("ready");
@@ -231,14 +264,17 @@ test("An approval goes to the server, which continues the turn", async () => {
   expect(chat.getSnapshot().status).toBe("ready");
 });
 
-test("An approval that gets no response ends after a minute, and may be given again", async () => {
+test.each<[string, () => Response | Promise<never>]>([
+  ["no response", () => new Promise<never>(() => {})],
+  ...portals,
+])("An approval that gets %s ends after a minute, and may be given again", async (_, portal) => {
   const { server, turns, chat, device } = await startWaiting();
   const script = server.script;
-  server.script = (request) => (request.path === "turns/decide" ? new Promise(() => {}) : script(request));
+  server.script = (request) => (request.path === "turns/decide" ? portal() : script(request));
   const approved = chat.approve("c1");
   await settle();
   await device.clock.advance(60_000);
-  expect(await approved).toMatchObject({ error: { code: "timeout" } });
+  expect(await approved).toMatchObject({ error: { name: "SyncError", kind: "temporary" } });
   expect(chat.getSnapshot().pendingActions).toMatchObject([{ toolCallId: "c1" }]);
   server.script = script;
   void chat.approve("c1");

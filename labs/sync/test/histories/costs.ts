@@ -71,6 +71,7 @@ export async function measureCosts({ conversations, messages, devices }: CostOpt
     const headers = { "content-type": "application/json", ...(account && { "x-sluice-account": account }) };
     const url = `https://proxy.example/v1/sync/${path}`;
     const response = await fetch(new Request(url, { method: "POST", headers, body: JSON.stringify(body) }));
+    account ||= response.headers.get("x-sluice-account") ?? "";
     return response.json();
   };
   const measure = async <Result>(step: string, work: () => Promise<Result>): Promise<Result> => {
@@ -100,7 +101,6 @@ export async function measureCosts({ conversations, messages, devices }: CostOpt
   const message = (content: string) => ({ message: { role: "user", content }, parent: null, revision: 0 });
 
   try {
-    ({ account } = await post("account", {}));
     const { cursor } = await post("pull", { collection: "chat/c1", cursor: null });
     const readers = await Promise.all(Array.from({ length: devices }, follow));
     await measure("rename a conversation", () =>

@@ -17,15 +17,15 @@ import {
 } from "./state.js";
 import {
   createTurns,
-  ERRAND,
   findQuestion,
   listPending,
   type PendingCall,
   PLANS,
+  SERVER_CHAT,
   type TurnDevice,
 } from "./turns.js";
 
-const COLLECTIONS = [CHAT, LIST, ERRAND] as const;
+const COLLECTIONS = [CHAT, LIST, SERVER_CHAT] as const;
 /** Characters of a message that the server refuses. */
 const TOO_LARGE = 1_048_600;
 
@@ -82,14 +82,15 @@ export async function playHistory(
 
   async function step(browser: Browser): Promise<void> {
     const at = random();
+    // a page may be open for one user while the cookie is of the other
     if (browser.tabs.length === 0 || (at < 0.06 && browser.tabs.length < 2))
       return openTab(browser, random() < 0.85 ? browser.session : pick(USERS));
     const tab = pick(browser.tabs);
-    const [pending] = listPending(getShown(tab, ERRAND));
+    const [pending] = listPending(getShown(tab, SERVER_CHAT));
     if (pending && random() < 0.3) return decide(browser, tab, pending);
     if (at < 0.22) return writeMessage(browser, tab);
     if (at < 0.28) return renameConversation(browser, tab);
-    if (at < 0.33) return removeRecord(browser, tab, pick([CHAT, CHAT, ERRAND]));
+    if (at < 0.33) return removeRecord(browser, tab, pick([CHAT, CHAT, SERVER_CHAT]));
     if (at < 0.37) return finishResponse(browser, tab);
     if (at < 0.66) return stepTurn(browser, tab);
     if (at < 0.75) {
@@ -227,7 +228,7 @@ export async function playHistory(
 
   /** Asks, decides, stops, follows or forges a turn of the server, or lets the model respond. */
   async function stepTurn(browser: Browser, tab: Tab): Promise<void> {
-    const shown = getShown(tab, ERRAND);
+    const shown = getShown(tab, SERVER_CHAT);
     const at = random();
     if (at < 0.3) return void (await ask(browser, tab, pick(PLANS)));
     if (at < 0.75) return log(`the model responds: ${turns.respond()}`);
@@ -250,9 +251,9 @@ export async function playHistory(
   async function ask(browser: Browser, tab: Tab, plan: (typeof PLANS)[number]): Promise<string> {
     count += 1;
     const key = `${tab.user}-${count}`;
-    const parents = [...getShown(tab, ERRAND).keys()];
+    const parents = [...getShown(tab, SERVER_CHAT).keys()];
     const parent = parents.length > 0 && random() < 0.8 ? pick(parents) : null;
-    await write(browser, tab, ERRAND, key, createMessage(`${key} ${plan}`, parent));
+    await write(browser, tab, SERVER_CHAT, key, createMessage(`${key} ${plan}`, parent));
     const turn = `${tab.user}-turn-${count}`;
     log(`${browser.name}: starts ${turn}`);
     turns.start(createDevice(browser, tab), turn, key);
@@ -273,20 +274,23 @@ export async function playHistory(
     }
     const at = random();
     if (at < 0.2) await forge(browser, tab, pending.record);
-    else if (at < 0.3) await removeRecord(browser, tab, ERRAND);
+    else if (at < 0.3) await removeRecord(browser, tab, SERVER_CHAT);
     else if (at < 0.4) await ask(browser, tab, pick(PLANS));
   }
 
   /** Writes other calls into a response of the server. */
   async function forge(browser: Browser, tab: Tab, record: string): Promise<void> {
-    const value = getShown(tab, ERRAND).get(record) as { message: { toolCalls?: object[] }; turn?: string };
+    const value = getShown(tab, SERVER_CHAT).get(record) as {
+      message: { toolCalls?: object[] };
+      turn?: string;
+    };
     const { turn: _, ...own } = value ?? {};
     if (!own.message) return;
     const forged = { name: pick(["mail", "pay"]), arguments: '{"id":"forged"}', input: { id: "forged" } };
     const [first = { id: "forged", state: "approved" }, ...rest] = own.message.toolCalls ?? [];
     // a response in flight would wait for its page
     const message = { outcome: "tool-calls", ...own.message, toolCalls: [{ ...first, ...forged }, ...rest] };
-    await write(browser, tab, ERRAND, record, { ...own, message });
+    await write(browser, tab, SERVER_CHAT, record, { ...own, message });
   }
 
   function createDevice({ name }: Browser, { user, client, storage, ended }: Tab): TurnDevice {
@@ -327,7 +331,7 @@ export async function playHistory(
       await synchronize(user, 1);
       const stored = await readAll(user);
       const tabs = listTabs(user);
-      found.push(...turns.findProblems(user, getStored(stored, ERRAND)));
+      found.push(...turns.findProblems(user, getStored(stored, SERVER_CHAT)));
       found.push(...(await findProblems({ user, tabs, stored, written })));
     }
     return found;
@@ -363,7 +367,7 @@ export async function playHistory(
     for (let round = 0; round < 12; round += 1) {
       while (turns.respond()) await settle();
       // a restored server may not know the turn of a call
-      const pending = listPending(getShown(tab, ERRAND)).filter(({ call }) => !decided.has(call));
+      const pending = listPending(getShown(tab, SERVER_CHAT)).filter(({ call }) => !decided.has(call));
       for (const each of pending) {
         decided.add(each.call);
         turns.decide(createDevice(browser, tab), each, "approve");

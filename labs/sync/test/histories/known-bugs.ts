@@ -6,7 +6,7 @@ export interface KnownBug {
   /** What a history must find, or the measurement of the costs. */
   readonly sign: RegExp;
   /** True for a fault that costs too much and changes nothing else. */
-  readonly isOfCosts?: boolean;
+  readonly isCostOnly?: boolean;
   readonly edits: readonly Edit[];
 }
 
@@ -29,12 +29,12 @@ export const knownBugs: readonly KnownBug[] = [
     edits: [
       client(
         "storage",
-        "      end();\n      await dropAll(collection);",
+        "      end();\n      await clearCopy(collection);",
         `      for (const name of collection === JSON.stringify(client.user) ? used : [])
         await copy.write(name, new Map([...(await copy.read(name)).keys()].map((key) => [key, undefined])));
       await new Promise((resolve) => setTimeout(resolve, 20));
       end();
-      await dropAll(collection);`,
+      await clearCopy(collection);`,
       ),
     ],
   },
@@ -145,7 +145,7 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: "a request reads all rows of its collection",
     sign: /read \d+ rows/,
-    isOfCosts: true,
+    isCostOnly: true,
     edits: [
       server(
         "commit",
@@ -162,15 +162,19 @@ export const knownBugs: readonly KnownBug[] = [
   {
     name: "a search for one letter reads every message",
     sign: /one letter/,
-    isOfCosts: true,
+    isCostOnly: true,
     edits: [server("words", "[...word].length > 1;", "[...word].length > 0;")],
   },
   {
     name: "each change makes every reader wake all the others",
     sign: /listen: \d+ operations/,
-    isOfCosts: true,
+    isCostOnly: true,
     edits: [
-      server("events", "yield* follow(context, cursor);", "yield* follow(context, cursor, counts);"),
+      server(
+        "events",
+        "yield* streamChanges(context, cursor);",
+        "yield* streamChanges(context, cursor, counts);",
+      ),
       server(
         "events",
         "signal, subscribe }: HostContext, cursor: Cursor | null)",
@@ -190,7 +194,7 @@ export const knownBugs: readonly KnownBug[] = [
 /** Puts a bug back and looks for it. Returns the first problem that has its sign; undefined if there is none. */
 export async function findBug(bug: KnownBug, first: number, count: number): Promise<string | undefined> {
   const { measureCosts, playHistories } = await loadHistories(bug.edits);
-  if (bug.isOfCosts) {
+  if (bug.isCostOnly) {
     const { problems } = await measureCosts({ conversations: 2_000, messages: 2_000, devices: 10 });
     return problems.find((problem) => bug.sign.test(problem));
   }

@@ -8,9 +8,9 @@ import {
   type Tab,
   type Written,
 } from "./state.js";
-import { ERRAND } from "./turns.js";
+import { SERVER_CHAT } from "./turns.js";
 
-interface Ended {
+interface HistoryEnd {
   readonly user: string;
   readonly tabs: readonly (readonly [Browser, Tab])[];
   readonly stored: Stored;
@@ -20,21 +20,21 @@ interface Ended {
 type StoredMessage = { readonly parent: string | null; readonly message: { readonly content: string } };
 
 /** Finds what is wrong after a history: something is lost, of another user, without its parent, or different. */
-export async function findProblems(ended: Ended): Promise<readonly string[]> {
+export async function findProblems(ended: HistoryEnd): Promise<readonly string[]> {
   const differences = await Promise.all(
     ended.tabs.map(([browser, tab]) => findDifferences(ended, browser, tab)),
   );
-  return [...findStrangers(ended), ...findLosses(ended), ...findHoles(ended), ...differences.flat()];
+  return [...findForeignRecords(ended), ...findLosses(ended), ...findHoles(ended), ...differences.flat()];
 }
 
 /** Nothing of another user has crossed. */
-function findStrangers({ user, stored }: Ended): string[] {
+function findForeignRecords({ user, stored }: HistoryEnd): string[] {
   const keys = [CHAT, LIST].flatMap((collection) => [...getStored(stored, collection).keys()]);
   return keys.filter((key) => !key.startsWith(user)).map((key) => `${user}'s account has ${key}`);
 }
 
 /** Nothing that was written is lost, unless it was removed, refused or forgotten by a sign-out. */
-function findLosses(ended: Ended): string[] {
+function findLosses(ended: HistoryEnd): string[] {
   const { user, stored, written } = ended;
   const chat = getStored(stored, CHAT);
   return written.messages
@@ -63,9 +63,9 @@ function isBelowUnsent(
 }
 
 /** No message is on the server without its parent, unless a user has removed the parent. */
-function findHoles({ user, stored, written }: Ended): string[] {
+function findHoles({ user, stored, written }: HistoryEnd): string[] {
   const { removed, uncertain, wasRestored } = written;
-  return [CHAT, ERRAND].flatMap((collection) => {
+  return [CHAT, SERVER_CHAT].flatMap((collection) => {
     const records = getStored(stored, collection);
     return [...records].flatMap(([key, value]) => {
       const { parent } = value as StoredMessage;
@@ -77,7 +77,7 @@ function findHoles({ user, stored, written }: Ended): string[] {
 }
 
 /** Every tab shows what the server has, and its status is true. */
-async function findDifferences({ user, stored }: Ended, { name }: Browser, tab: Tab): Promise<string[]> {
+async function findDifferences({ user, stored }: HistoryEnd, { name }: Browser, tab: Tab): Promise<string[]> {
   const found: string[] = [];
   const chat = getStored(stored, CHAT);
   const local = await tab.storage.read(`${JSON.stringify(user)}/${CHAT}`);
@@ -94,7 +94,7 @@ async function findDifferences({ user, stored }: Ended, { name }: Browser, tab: 
     if (!isEqual(own, value) && !isOpenResponse(value))
       found.push(`${name}: ${key} is ${JSON.stringify(own)}, at the server ${JSON.stringify(value)}`);
   }
-  for (const collection of [LIST, ERRAND]) {
+  for (const collection of [LIST, SERVER_CHAT]) {
     const [shown, records] = [getShown(tab, collection), getStored(stored, collection)];
     for (const [key, value] of records)
       if (!isEqual(shown.get(key), value))

@@ -6,7 +6,7 @@ import { createServerRunner } from "../../src/client/server-runner.js";
 import type { HistoryTurns } from "./server.js";
 
 /** The conversation whose turns run on the server. */
-export const ERRAND = "chat/errand";
+export const SERVER_CHAT = "chat/errand";
 
 /** A call that the model of this history has returned. */
 interface ModelCall {
@@ -74,8 +74,8 @@ export function createTurns(pick: <T>(items: readonly T[]) => T) {
   const sends = new Map<string, number>();
   const runs: TurnRun[] = [];
   const found: string[] = [];
-  const held: { readonly respond: () => void }[] = [];
-  let life = 0;
+  const waiting: { readonly respond: () => void }[] = [];
+  let epoch = 0;
   let restarts = 0;
 
   const tools = ["mail", "pay"].map((name) =>
@@ -114,7 +114,7 @@ export function createTurns(pick: <T>(items: readonly T[]) => T) {
 
   /** Lets the model respond to the oldest request that waits. */
   function respond(): boolean {
-    const next = held.shift();
+    const next = waiting.shift();
     next?.respond();
     return next !== undefined;
   }
@@ -122,7 +122,7 @@ export function createTurns(pick: <T>(items: readonly T[]) => T) {
   /** @param isRestore the database has forgotten what was done since the backup */
   function noteRestart(isRestore: boolean): void {
     restarts += 1;
-    if (isRestore) life += 1;
+    if (isRestore) epoch += 1;
   }
 
   async function gateway(request: Request): Promise<Response> {
@@ -130,12 +130,12 @@ export function createTurns(pick: <T>(items: readonly T[]) => T) {
     const at = messages.findLastIndex(({ role }) => role === "user");
     // a user may have deleted the question of a call
     const [key = "", plan = "say"] = messages[at]?.content.split(" ") ?? [messages[0]?.tool_calls?.[0]?.id];
-    const send = `${life} ${key} ${messages.length - at}`;
+    const send = `${epoch} ${key} ${messages.length - at}`;
     sends.set(send, (sends.get(send) ?? 0) + 1);
     if (sends.get(send) === 2) found.push(`the model got ${key} twice`);
     const user = key.split("-")[0] ?? "";
     await new Promise<void>((resolve) => {
-      held.push({ respond: resolve });
+      waiting.push({ respond: resolve });
     });
     const isFirst = messages.length - at === 1;
     if (isFirst && (plan === "mail" || plan === "two"))
@@ -157,8 +157,8 @@ export function createTurns(pick: <T>(items: readonly T[]) => T) {
     const call = calls.get(id);
     if (call?.name !== name) found.push(`${name} ran for ${id}, which the model did not ask for`);
     if (call?.approvers.size === 0) found.push(`${name} ran for ${id}, which nobody approved`);
-    if (call?.runs.includes(life)) found.push(`${name} ran twice for ${id}`);
-    call?.runs.push(life);
+    if (call?.runs.includes(epoch)) found.push(`${name} ran twice for ${id}`);
+    call?.runs.push(epoch);
     return "done";
   }
 
@@ -250,7 +250,7 @@ function createTurn(
   id: string,
   question: string,
 ): Parameters<TurnRunner["run"]>[0] {
-  const chatId = ERRAND.slice("chat/".length);
+  const chatId = SERVER_CHAT.slice("chat/".length);
   return { id, client, chatId, storage, question, messages: [], model: "delta-5.3", params: {} };
 }
 

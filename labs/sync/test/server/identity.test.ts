@@ -1,11 +1,14 @@
 import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { nodeHost } from "@sluice/durable/node";
+import { sync } from "@sluice/sync/server";
+import { createProxy } from "@sluice/worker-proxy";
 import { expect, onTestFinished, test } from "vitest";
 import { openServer } from "./support/server.js";
 
 test("a device of one account neither reads nor writes anything of another account", async () => {
-  const server = await openServer("SQLite");
+  const server = await openServer("SQLite", { turns: {} });
   const [ada, bob] = [server.device("ada"), server.device("bob")];
   const { cursor, account } = await ada.push("list", null, [
     { record: "a", value: { title: "Ada's diary" } },
@@ -14,12 +17,15 @@ test("a device of one account neither reads nor writes anything of another accou
   // Ada's tab, whose cookie has become Bob's
   const stale = { authorization: "bob", "x-sluice-account": account ?? "" };
   const requests: [path: string, body: object][] = [
-    ["account", {}],
     ["pull", { collection: "list", cursor: null }],
     ["pull", { collection: "list", cursor }],
     ["push", { collection: "list", cursor: null, changes: [{ record: "c", base: 0, value: 1 }] }],
     ["push", { collection: "list", cursor: null, changes: "no list" }],
     ["search", { text: "diary" }],
+    ["turns/start", { turn: "t", collection: "list", question: "b", model: "delta-5.3" }],
+    ["turns/state", { turn: "t" }],
+    ["turns/stop", { turn: "t" }],
+    ["turns/decide", { turn: "t", record: "b", call: "c", decision: "approve" }],
   ];
   for (const [path, body] of requests) {
     const refused = await ada.request(path, body, stale);
@@ -120,9 +126,6 @@ test("a cursor from before a restore is unknown, also when another device wrote 
 });
 
 test("a proxy whose users are all one is refused when it is created", async () => {
-  const { createProxy } = await import("@sluice/worker-proxy");
-  const { nodeHost } = await import("@sluice/durable/node");
-  const { sync } = await import("@sluice/sync/server");
   const host = nodeHost({ file: ":memory:" });
   onTestFinished(() => host.close(0));
   const create = () =>

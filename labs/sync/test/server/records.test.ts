@@ -102,20 +102,29 @@ describe.each(databases)("Records on %s", (database) => {
     }
     expect(sizes).toEqual([3, 3]);
     expect(seen).toEqual(large.map(({ record }) => record));
-    const limited = await device.pull("list", null, 4);
-    expect(limited.changes).toHaveLength(3);
-    expect((await device.pull("list", null, 2)).changes).toHaveLength(2);
+    // a push has at most 100 changes
+    for (let nth = 0; nth < 501; nth += 100)
+      await device.push(
+        "small",
+        null,
+        Array.from({ length: Math.min(100, 501 - nth) }, (_, at) => ({ record: `s${nth + at}`, value: 1 })),
+      );
+    const first = await device.pull("small");
+    expect([first.changes.length, first.hasMore]).toEqual([500, true]);
+    expect((await device.pull("small", first.cursor)).changes).toHaveLength(1);
   });
 
   test("a pull of several pages sees what is written meanwhile", async () => {
     const server = await openServer(database);
     const device = server.device("ada");
+    const large = "x".repeat(300_000);
     const { cursor } = await device.push("list", null, [
-      { record: "a", value: 1 },
-      { record: "b", value: 1 },
+      { record: "a", value: large },
+      { record: "b", value: large },
       { record: "c", value: 1 },
     ]);
-    const page = await device.pull("list", null, 2);
+    const page = await device.pull("list");
+    expect(page.changes.map(({ record }) => record)).toEqual(["a", "b"]);
     await device.push("list", cursor, [{ record: "a", base: 1, value: 2 }]);
     const rest = await device.pull("list", page.cursor);
     expect(rest.changes.map(({ record, value }) => [record, value])).toEqual([

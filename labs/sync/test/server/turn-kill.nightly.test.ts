@@ -22,7 +22,7 @@ afterAll(async () => {
 const COLLECTION = "chat/trip";
 
 /** The model and the tool, which count what they are asked to do. */
-async function openOutside() {
+async function openGatewayAndTool() {
   const counts = new Map<string, number>();
   const server = createServer(async (request, response) => {
     let body = "";
@@ -50,12 +50,12 @@ async function openOutside() {
 
 /** Runs a turn with an approval on a server that is killed at a step. Returns false if it has no such step. */
 async function killAtStep(database: Database, killAt: number): Promise<boolean> {
-  const outside = await openOutside();
+  const gateway = await openGatewayAndTool();
   const url = database === "Postgres" ? await postgresURL() : undefined;
   const stored = url === undefined ? await createSQLite() : await createPostgres(url);
   onTestFinished(() => stored.close());
   const start = (step: number) =>
-    program.run(url ?? stored.name, url ? stored.name : "sluice", outside.address, String(step));
+    program.run(url ?? stored.name, url ? stored.name : "sluice", gateway.address, String(step));
   let server = await start(killAt);
   let wasKilled = false;
   /** Repeats a request, as devices do, when the server was killed and started again after its lease. */
@@ -93,9 +93,9 @@ async function killAtStep(database: Database, killAt: number): Promise<boolean> 
     .toMatch(/done|failed/);
 
   // nothing is sent or done twice, and an end that is not known is told
-  expect([...outside.counts.values()].every((count) => count === 1)).toBe(true);
+  expect([...gateway.counts.values()].every((count) => count === 1)).toBe(true);
   if (report.state === "failed") expect(report.code).toBe("turn_lost");
-  else expect([...outside.counts.keys()]).toEqual(["user", "book", "user assistant tool"]);
+  else expect([...gateway.counts.keys()]).toEqual(["user", "book", "user assistant tool"]);
   expect(await laptop.turn("state", turn)).toMatchObject({ state: report.state });
   for (const value of Object.values(await laptop.readAll(COLLECTION))) {
     const { message } = value as {

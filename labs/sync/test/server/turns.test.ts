@@ -44,7 +44,7 @@ async function openTurns(
   return { server, model, device };
 }
 
-/** Reads the responses of turns, and waits for those that a condition accepts. */
+/** Reads the responses of the model that the collection has. */
 async function readResponses(device: Device): Promise<Stored[]> {
   const all = Object.values(await device.readAll(COLLECTION)) as Stored[];
   return all.filter(({ message }) => message.role === "assistant");

@@ -1,20 +1,6 @@
-import type { Job, Operation, Reading, Source } from "@sluice/worker-proxy/plugin";
+import type { Job, Source } from "@sluice/worker-proxy/plugin";
 
-/** Defines a write. See {@link Operation}. */
-export function operation<Input, Output>(
-  name: string,
-  run: Operation<Input, Output>["run"],
-): Operation<Input, Output> {
-  return { name, kind: "write", run };
-}
-
-/** Defines a read. See {@link Reading}. */
-export function reading<Input, Output>(
-  name: string,
-  run: Reading<Input, Output>["run"],
-): Reading<Input, Output> {
-  return { name, kind: "read", run };
-}
+export { operation, reading } from "@sluice/worker-proxy/plugin";
 
 /** Defines a job. See {@link Job}. */
 export function job<Input>(name: string, attempts: number, run: Job<Input>["run"]): Job<Input> {

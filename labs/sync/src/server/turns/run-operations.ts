@@ -1,18 +1,17 @@
-import type { Reader, Transaction } from "@sluice/worker-proxy/plugin";
+import { operation, type Reader, reading, type Transaction } from "@sluice/worker-proxy/plugin";
 import { commitRecords, findExceeded, openCollection, type Quota } from "../commit.js";
-import { operation, reading } from "../define.js";
 import { parseMessage } from "./turn-messages.js";
 import {
   type CallRow,
   commitTurn,
   endTurn,
+  expireTurn,
   LEASE_MS,
   readTurn,
   STOPPED,
   scheduleCheck,
   type TurnEnd,
   type TurnReport,
-  tendTurn,
 } from "./turn-rows.js";
 
 /** A run of a turn. `owner` is new for each run: a run that was replaced changes nothing. */
@@ -45,11 +44,11 @@ async function findRun(reader: Reader, { turn, owner }: Run): Promise<TurnReport
   return row?.state === "running" && row.owner === owner ? row : null;
 }
 
-export const readRun = reading("turn.run", findRun);
+export const readRun = reading("sync.turn.run", findRun);
 
 /** Reads the thread from its first message to `tip`. */
 export const readPath = reading(
-  "turn.path",
+  "sync.turn.path",
   async ({ key, query }: Reader, input: { readonly collectionId: number; readonly tip: string }) => {
     const path: PathRecord[] = [];
     const seen = new Set<unknown>();
@@ -72,14 +71,14 @@ export const readPath = reading(
 );
 
 /** Checks whether a turn still belongs to a run. */
-export const readLease = reading("turn.lease", async (reader: Reader, run: Run): Promise<LeaseState> => {
+export const readLease = reading("sync.turn.lease", async (reader: Reader, run: Run): Promise<LeaseState> => {
   const row = await findRun(reader, run);
   return { isOwner: row !== null, isStopped: row?.stop === 1 };
 });
 
 /** Extends the lease of a run. */
 export const renewLease = operation(
-  "turn.renew",
+  "sync.turn.renew",
   async ({ key, query, now }: Transaction, { turn, owner }: Run): Promise<LeaseState> => {
     const [row] = await query<{ stop: number }>(
       `UPDATE sync_turns SET alive_until = ? WHERE key = ? AND turn = ? AND owner = ? AND state = 'running'
@@ -92,7 +91,7 @@ export const renewLease = operation(
 
 /** Writes records of a run: new records, and changes to earlier records of the same turn. */
 export const writeRun = operation(
-  "turn.write",
+  "sync.turn.write",
   async (
     tx: Transaction,
     { writes, quota, ...run }: Run & { readonly writes: readonly RunWrite[]; readonly quota: Quota },
@@ -119,21 +118,18 @@ export const writeRun = operation(
   },
 );
 
-type RunEnd = Run & {
-  /** The end of the turn; null if its calls wait for decisions. */
-  readonly end: TurnEnd | null;
-  readonly calls: readonly WaitingCall[];
-};
+/** The end of a turn, or its calls that wait for decisions. */
+export type RunEnd = TurnEnd | readonly WaitingCall[];
 
 /** Ends a run: its turn is over, or waits for decisions. */
 export const endRun = operation(
-  "turn.end",
-  async (tx: Transaction, { end, calls, ...run }: RunEnd): Promise<null> => {
+  "sync.turn.end",
+  async (tx: Transaction, { end, ...run }: Run & { readonly end: RunEnd }): Promise<null> => {
     const row = await findRun(tx, run);
     if (!row) return null;
-    const over = row.stop === 1 ? STOPPED : end;
-    if (over) {
-      await endTurn(tx, row, over);
+    const result = row.stop === 1 ? STOPPED : end;
+    if ("state" in result) {
+      await endTurn(tx, row, result);
       return null;
     }
     const until = tx.now + DECISION_MS;
@@ -142,7 +138,7 @@ export const endRun = operation(
         "UPDATE sync_turns SET state = 'waiting', alive_until = ? WHERE key = ? AND turn = ?",
         ...[until, tx.key, row.turn],
       ),
-      ...calls.map(({ call, record, name, wants }) =>
+      ...result.map(({ call, record, name, wants }) =>
         tx.query(
           "INSERT INTO sync_calls (key, turn, call, record, name, wants) VALUES (?, ?, ?, ?, ?, ?)",
           ...[tx.key, row.turn, call, record, name, wants],
@@ -156,4 +152,4 @@ export const endRun = operation(
 );
 
 /** The operations of runs. */
-export const runOperations = [readRun, readPath, readLease, renewLease, writeRun, endRun, tendTurn];
+export const runOperations = [readRun, readPath, readLease, renewLease, writeRun, endRun, expireTurn];

@@ -6,17 +6,22 @@ import {
   createChatStore,
   customStorage,
 } from "@sluice/stores";
-import { findServer, type JobContext, type PluginServer, waitAtMost } from "@sluice/worker-proxy/plugin";
+import {
+  findServer,
+  type Job,
+  type JobContext,
+  type PluginServer,
+  waitAtMost,
+} from "@sluice/worker-proxy/plugin";
 import type { Quota } from "../commit.js";
-import { job } from "../define.js";
 import {
   endRun,
   type Run,
+  type RunEnd,
   readLease,
   readPath,
   readRun,
   renewLease,
-  type WaitingCall,
   writeRun,
 } from "./run-operations.js";
 import type { TurnRequest } from "./serve-turns.js";
@@ -38,28 +43,31 @@ export function createRunTurn<Env>(
   setup: TurnSetup<Env>,
   quota: Quota,
   report: PluginServer<Env>["setup"]["report"],
-) {
-  return job("turn.run", 1, async (context, input: Run) => {
-    const { host, key, env } = context;
-    const log: Log = (subject, error) => report(`sync: turn ${input.turn}: ${subject}`, error, env as Env);
-    const row = await host.run(key, readRun, input);
-    if (!row) return;
-    const lease = holdLease(context, input, setup.timeoutMs, log);
-    let end: TurnEnd | readonly WaitingCall[];
-    try {
-      end = await runTurn({ context, setup, quota, input, row, lease, log });
-    } catch (error) {
-      const { code, message, cause } =
-        error instanceof AppFailure ? error : new AppFailure("turn_failed", error);
-      log(message, cause);
-      end = { state: "failed", code, message };
-    } finally {
-      lease.end();
-    }
-    if (lease.isLost) return;
-    const ended = "state" in end ? { end, calls: [] } : { end: null, calls: end };
-    await host.run(key, endRun, { ...input, ...ended });
-  });
+): Job<Run> {
+  return {
+    name: "sync.turn.run",
+    // a repeat could be billed again
+    attempts: 1,
+    async run(context, input) {
+      const { host, key, env } = context;
+      const log: Log = (subject, error) => report(`sync: turn ${input.turn}: ${subject}`, error, env as Env);
+      const row = await host.run(key, readRun, input);
+      if (!row) return;
+      const lease = holdLease(context, input, setup.timeoutMs, log);
+      let end: RunEnd;
+      try {
+        end = await runTurn({ context, setup, quota, input, row, lease, log });
+      } catch (error) {
+        const { code, message, cause } =
+          error instanceof AppFailure ? error : new AppFailure("turn_failed", error);
+        log(message, cause);
+        end = { state: "failed", code, message };
+      } finally {
+        lease.end();
+      }
+      if (!lease.isLost) await host.run(key, endRun, { ...input, end });
+    },
+  };
 }
 
 /** An exception in code of the operator. */
@@ -93,7 +101,7 @@ function holdLease({ host, key, signal, subscribe }: JobContext, input: Run, tim
      * @throws the reason of the signal if the turn does not belong to this run any more
      */
     async confirm() {
-      await look(renewLease);
+      await check(renewLease);
       controller.signal.throwIfAborted();
     },
     end() {
@@ -111,7 +119,7 @@ function holdLease({ host, key, signal, subscribe }: JobContext, input: Run, tim
     controller.abort();
   };
   const fail = (code: string, message: string) => stop({ state: "failed", code, message });
-  const look = async (operation: typeof renewLease | typeof readLease) => {
+  const check = async (operation: typeof renewLease | typeof readLease) => {
     const askedAt = performance.now();
     try {
       const { isOwner, isStopped } = await host.run(key, operation, input);
@@ -127,8 +135,8 @@ function holdLease({ host, key, signal, subscribe }: JobContext, input: Run, tim
     if (lease.isLost) controller.abort();
   };
   // records that this turn writes also call this
-  const unsubscribe = subscribe(() => void look(readLease));
-  const timer = setInterval(() => void look(renewLease), RENEW_MS);
+  const unsubscribe = subscribe(() => void check(readLease));
+  const timer = setInterval(() => void check(renewLease), RENEW_MS);
   const late = setTimeout(fail, timeoutMs, "turn_timeout", `the turn took longer than ${timeoutMs} ms`);
   const close = () => fail("server_closed", "the server was shut down");
   signal.addEventListener("abort", close, { once: true });
@@ -146,7 +154,7 @@ interface RunParts<Env> {
 }
 
 /** Runs a turn to its end, or to calls that wait for decisions. */
-async function runTurn<Env>(parts: RunParts<Env>): Promise<TurnEnd | readonly WaitingCall[]> {
+async function runTurn<Env>(parts: RunParts<Env>): Promise<RunEnd> {
   const { context, quota, input, row, lease, log } = parts;
   const { host, key } = context;
   const { tip } = row;
@@ -202,7 +210,7 @@ function openChat<Env>(
   const { model, options: params, user } = JSON.parse(row.request) as TurnRequest;
   const env = context.env as Env;
   const client = openClient(setup, user, env, lease);
-  const about: TurnContext<Env> = { env, user, collection: row.collection, client };
+  const turnContext: TurnContext<Env> = { env, user, collection: row.collection, client };
   const failures: AppFailure[] = [];
   const guard = async <Result>(code: string, work: () => Result | Promise<Result>): Promise<Result> => {
     try {
@@ -220,12 +228,12 @@ function openChat<Env>(
     storage: customStorage(storage),
     model,
     params,
-    tools: createTools(setup, about).map((tool) => guardTool(tool, lease, log)),
+    tools: createTools(setup, turnContext).map((tool) => guardTool(tool, lease, log)),
     maxSteps: Math.max(1, maxSteps - steps),
     ...(instructions !== undefined && {
       instructions: () =>
         guard("instructions_failed", () =>
-          typeof instructions === "function" ? instructions(about) : instructions,
+          typeof instructions === "function" ? instructions(turnContext) : instructions,
         ),
     }),
     ...(prepareMessages && {
@@ -293,15 +301,15 @@ async function decideCalls(chat: ChatStore, calls: readonly CallRow[]): Promise<
 function waitUntilDecided(chat: ChatStore, call: string): Promise<void> {
   return new Promise((resolve) => {
     let unsubscribe = () => {};
-    const look = () => {
+    const check = () => {
       const { persistence, pendingActions } = chat.getSnapshot();
       if (persistence?.status === "restoring" || pendingActions.some(({ toolCallId }) => toolCallId === call))
         return;
       unsubscribe();
       resolve();
     };
-    unsubscribe = chat.subscribe(look);
-    look();
+    unsubscribe = chat.subscribe(check);
+    check();
   });
 }
 
@@ -328,7 +336,7 @@ function matchShown(chat: ChatStore): (value: unknown) => boolean {
 const DONE: readonly string[] = ["complete", "length", "content-filter", "step-limit"];
 
 /** Returns the end of a turn of the chat, or the calls that wait. */
-function createEnd({ outcome, error }: ChatTurn, chat: ChatStore): TurnEnd | readonly WaitingCall[] {
+function createEnd({ outcome, error }: ChatTurn, chat: ChatStore): RunEnd {
   const { pendingActions } = chat.getSnapshot();
   if (outcome === "tool-calls" && pendingActions.length > 0)
     return pendingActions.map(({ toolCallId: call, messageId: record, name, type: wants }) => ({

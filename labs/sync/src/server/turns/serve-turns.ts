@@ -3,11 +3,11 @@ import {
   findServer,
   type Job,
   type JSONValue,
+  operation,
   type PluginRoute,
   type Transaction,
 } from "@sluice/worker-proxy/plugin";
 import { readId, readText } from "../checks.js";
-import { operation } from "../define.js";
 import { createRefusal } from "../refusal.js";
 import { createRoute, type SyncRequest } from "../request.js";
 import { endRun, type Run } from "./run-operations.js";
@@ -59,7 +59,7 @@ type StartInput = Run & {
 };
 
 /** Stores a new turn. Returns the stored turn if its id is known. */
-const startTurn = operation("turn.start", async (tx: Transaction, input: StartInput) => {
+const startTurn = operation("sync.turn.start", async (tx: Transaction, input: StartInput) => {
   const { key, query, now } = tx;
   const { turn, owner, collection, question, request } = input;
   const known = await checkTurn(tx, turn);
@@ -91,9 +91,9 @@ const startTurn = operation("turn.start", async (tx: Transaction, input: StartIn
   return await getTurn(tx, turn);
 });
 
-const readState = operation("turn.state", (tx: Transaction, { turn }: TurnInput) => getTurn(tx, turn));
+const readState = operation("sync.turn.state", (tx: Transaction, { turn }: TurnInput) => getTurn(tx, turn));
 
-const stopTurn = operation("turn.stop", async (tx: Transaction, { turn }: TurnInput) => {
+const stopTurn = operation("sync.turn.stop", async (tx: Transaction, { turn }: TurnInput) => {
   const row = await getTurn(tx, turn);
   if (row.state === "waiting") await endTurn(tx, row, STOPPED);
   else if (row.state === "running") {
@@ -106,14 +106,14 @@ const stopTurn = operation("turn.stop", async (tx: Transaction, { turn }: TurnIn
 type DecideInput = Run & Pick<CallRow, "record" | "call" | "decision" | "detail" | "account" | "device">;
 
 /** Stores the first decision of a call. After the last call is decided, the turn belongs to a new run. */
-const decideCall = operation("turn.decide", async (tx: Transaction, input: DecideInput) => {
+const decideCall = operation("sync.turn.decide", async (tx: Transaction, input: DecideInput) => {
   const { key, query, now } = tx;
   const { turn, owner, decision, detail, account, device } = input;
   const row = await getTurn(tx, turn);
   const call = findCall(row, input);
   if (call && call.decision !== null) return row;
-  const isFit = call && (call.wants === "output") === (decision === "output");
-  if (!isFit || row.state !== "waiting") throw createRefusal("not_waiting");
+  const isExpected = call && (call.wants === "output") === (decision === "output");
+  if (!isExpected || row.state !== "waiting") throw createRefusal("not_waiting");
   await query(
     "UPDATE sync_calls SET decision = ?, detail = ?, account = ?, device = ? WHERE key = ? AND turn = ? AND record = ? AND call = ?",
     ...[decision, detail, account, device, key, turn, input.record, input.call],
@@ -170,7 +170,7 @@ export function createTurnRoutes<Env>(
       owner: crypto.randomUUID(),
     };
     const report = await bound.run(key, startTurn, input);
-    await begin(request, input, report);
+    await startRun(request, input, report);
     return formatReport(report);
   }
 
@@ -190,7 +190,7 @@ export function createTurnRoutes<Env>(
       owner: crypto.randomUUID(),
     };
     const report = await bound.run(key, decideCall, input);
-    await begin(request, input, report);
+    await startRun(request, input, report);
     const { record, call } = input;
     const { decision: first = null, account: by = null, device: name = null } = findCall(report, input) ?? {};
     return {
@@ -200,7 +200,7 @@ export function createTurnRoutes<Env>(
   }
 
   /** Starts the run of a turn that this request gave its owner. If the run can't start, ends the turn. */
-  async function begin(
+  async function startRun(
     { host: bound, key }: SyncRequest<Env>,
     { turn, owner }: Run,
     report: TurnReport,
@@ -211,7 +211,7 @@ export function createTurnRoutes<Env>(
     } catch (error) {
       const [state, message] = ["failed", "the server can't run this turn now"] as const;
       const end = { state, code: "server_busy", message };
-      await bound.run(key, endRun, { turn, owner, end, calls: [] }).catch(() => {});
+      await bound.run(key, endRun, { turn, owner, end }).catch(() => {});
       throw error;
     }
   }

@@ -1,7 +1,7 @@
 import type { ChatRequestMessage, Client, Tool } from "@sluice/core";
 import type { GatewayProxy, User } from "@sluice/worker-proxy";
 import { ensure } from "@sluice/worker-proxy/plugin";
-import { isWhole } from "../checks.js";
+import { isWholeNumber } from "../checks.js";
 
 /** The turn that gets tools and instructions. */
 export interface TurnContext<Env = unknown> {
@@ -50,10 +50,10 @@ export function checkTurnOptions<Env>(options: TurnOptions<Env>): TurnSetup<Env>
     typeof proxy === "function",
     "sync: turns.proxy: give a function that returns the proxy, () => proxy",
   );
-  ensure(isWhole(maxSteps, 1, 100), "sync: turns.maxSteps: give a whole number from 1 to 100");
+  ensure(isWholeNumber(maxSteps, 1, 100), "sync: turns.maxSteps: give a whole number from 1 to 100");
   // a host ends a job after 15 minutes
   ensure(
-    isWhole(timeoutMs, 1_000, 840_000),
+    isWholeNumber(timeoutMs, 1_000, 840_000),
     "sync: turns.timeoutMs: give a whole number from 1000 to 840000",
   );
   return { ...options, maxSteps, timeoutMs };

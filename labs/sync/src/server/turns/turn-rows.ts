@@ -1,6 +1,5 @@
-import type { Job, Reader, Transaction } from "@sluice/worker-proxy/plugin";
+import { type Job, operation, type Reader, type Transaction } from "@sluice/worker-proxy/plugin";
 import { commitRecords, type OpenCollection, openCollection, readValue, type Write } from "../commit.js";
-import { job, operation } from "../define.js";
 import { closeMessage, parseMessage, type ResponseEnd } from "./turn-messages.js";
 
 /** Duration of a lease without a renewal, and time for which an ended turn is stored, in milliseconds. */
@@ -75,7 +74,7 @@ export async function readTurn({ key, query }: Reader, turn: string): Promise<Tu
       ...[key, turn],
     ),
   ]);
-  return row && { ...row, calls: calls.map((call) => ({ ...call })) };
+  return row && { ...row, calls };
 }
 
 /** Reads a turn, and ends it if its run or its wait is over. */
@@ -146,13 +145,13 @@ async function closeTip(
 
 /** Schedules the next check of a turn. */
 export async function scheduleCheck(tx: Transaction, turn: string, at: number): Promise<void> {
-  await tx.schedule(tend, { id: turn, at, input: { turn } });
+  await tx.schedule(turnTimer, { id: turn, at, input: { turn } });
 }
 
 type TurnInput = { readonly turn: string };
 
 /** Ends a late turn, deletes a turn that ended {@link ENDED_MS} ago, or schedules the next check. */
-export const tendTurn = operation("turn.tend", async (tx: Transaction, { turn }: TurnInput) => {
+export const expireTurn = operation("sync.turn.expire", async (tx: Transaction, { turn }: TurnInput) => {
   const row = await checkTurn(tx, turn);
   if (!row) return null;
   const at = row.ended_at === null ? row.alive_until : row.ended_at + ENDED_MS;
@@ -165,7 +164,9 @@ export const tendTurn = operation("turn.tend", async (tx: Transaction, { turn }:
   return null;
 });
 
-/** Checks a turn at a time. */
-export const tend: Job<TurnInput> = job("turn.tend", 20, async ({ host, key }, input: TurnInput) => {
-  await host.run(key, tendTurn, input);
-});
+/** Runs {@link expireTurn} when a turn may be over. */
+export const turnTimer: Job<TurnInput> = {
+  name: "sync.turn.timer",
+  attempts: 20,
+  run: async ({ host, key }, input) => void (await host.run(key, expireTurn, input)),
+};

@@ -38,7 +38,7 @@ export function openTurnStorage(options: StorageOptions): TurnStorage {
   let { tip } = options;
   let failure: TurnStorage["failure"];
   let writing: Promise<unknown> = Promise.resolve();
-  const records = new Map(path.map((each) => [each.record, readOwn(each)]));
+  const records = new Map(path.map((each) => [each.record, loadRecord(each)]));
 
   return {
     get failure() {
@@ -57,18 +57,18 @@ export function openTurnStorage(options: StorageOptions): TurnStorage {
     subscribe: () => () => {},
     waitFor(isStored) {
       return new Promise((resolve) => {
-        const look = () => {
+        const check = () => {
           if (failure === undefined && !isStored(stored.get(tip))) return;
-          waits.delete(look);
+          waits.delete(check);
           resolve();
         };
-        waits.add(look);
-        look();
+        waits.add(check);
+        check();
       });
     },
   };
 
-  function readOwn({ record, value, turn: writer }: PathRecord): unknown {
+  function loadRecord({ record, value, turn: writer }: PathRecord): unknown {
     const message = parseMessage(value);
     if (!message) return undefined;
     if (writer === turn) stored.set(record, message);
@@ -105,6 +105,6 @@ export function openTurnStorage(options: StorageOptions): TurnStorage {
         stored.set(record, message);
         tip = record;
       }
-    for (const look of waits) look();
+    for (const check of waits) check();
   }
 }

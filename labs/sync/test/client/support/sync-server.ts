@@ -28,7 +28,7 @@ interface Account {
 }
 
 const marks = { "x-sluice-features": "resumable-streams, sync" };
-let life = 0;
+let restores = 0;
 
 /** The failure of a server that has the mark. */
 export const refuse = (status: number, code: string, headers: Record<string, string> = {}) =>
@@ -62,7 +62,7 @@ export function createSyncServer() {
       const backup = structuredClone(accounts);
       return () => {
         accounts = structuredClone(backup);
-        life += 1;
+        restores += 1;
         // its process has started anew
         for (const { end } of streams) end();
         streams.clear();
@@ -131,20 +131,20 @@ export function createSyncServer() {
     const account = getAccount(user);
     account.version += 1;
     const { version } = account;
-    account.commits.set(`${version}.${life}`, { version, collection });
+    account.commits.set(`${version}.${restores}`, { version, collection });
     for (const [key, value] of changes) getRecords(user, collection).set(key, { version, value });
     const json = { cursor: findCursor(user), changes: [{ collection, version }] };
     for (const stream of streams) if (stream.user === user) stream.send(json);
     return version;
   }
 
-  function pull(user: string, { collection, limit = 500 }: Body, cursor: string | null) {
+  function pull(user: string, { collection }: Body, cursor: string | null) {
     const since = cursor === null ? 0 : Number(cursor.split(".")[0]);
     const all = [...getRecords(user, collection)]
       .filter(([, { version }]) => version > since)
       .sort(([, one], [, other]) => one.version - other.version)
       .map(([record, stored]) => ({ record, ...stored }));
-    const changes = all.slice(0, limit);
+    const changes = all.slice(0, 500);
     return { changes, cursor: findCursor(user), hasMore: changes.length < all.length };
   }
 

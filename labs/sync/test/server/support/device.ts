@@ -8,19 +8,19 @@ export interface Change {
 }
 
 /** The JSON of a response, with its status and its account. */
-export type Reply<Body = Record<string, unknown>> = Body & {
+export type JSONResponse<Body = Record<string, unknown>> = Body & {
   readonly status: number;
   readonly account: string | null;
   readonly error?: { readonly code: string; readonly message: string };
 };
 
-export type Pulled = Reply<{
+export type Pulled = JSONResponse<{
   readonly changes: readonly Change[];
   readonly cursor: string;
   readonly hasMore: boolean;
 }>;
 
-export type Pushed = Reply<{
+export type Pushed = JSONResponse<{
   readonly results: readonly {
     readonly record: string;
     readonly status: string;
@@ -31,7 +31,7 @@ export type Pushed = Reply<{
   readonly cursor: string | null;
 }>;
 
-export type TurnReply = Reply<{
+export type TurnResponse = JSONResponse<{
   readonly state: string;
   readonly code?: string;
   readonly message?: string;
@@ -45,7 +45,7 @@ export interface EventData {
 }
 
 /** A change of a push: `base` is 0 by default. */
-export type Written = { readonly record: string; readonly base?: number; readonly value: unknown };
+export type ChangeInput = { readonly record: string; readonly base?: number; readonly value: unknown };
 
 export type Device = ReturnType<typeof createDevice>;
 
@@ -55,18 +55,18 @@ export function createDevice(fetch: (request: Request) => Promise<Response>, use
   return {
     fetch: send,
     request,
-    pull: (collection: string, cursor: string | null = null, limit?: number) =>
-      request<Pulled>("pull", { collection, cursor, ...(limit && { limit }) }),
-    push: async (collection: string, cursor: string | null, changes: readonly Written[]) =>
+    pull: (collection: string, cursor: string | null = null) =>
+      request<Pulled>("pull", { collection, cursor }),
+    push: async (collection: string, cursor: string | null, changes: readonly ChangeInput[]) =>
       request<Pushed>("push", {
         collection,
         cursor,
         changes: changes.map((change) => ({ base: 0, ...change })),
       }),
-    turn: (action: string, body: object) => request<TurnReply>(`turns/${action}`, body),
+    turn: (action: string, body: object) => request<TurnResponse>(`turns/${action}`, body),
     events,
     search: (text: string, more: object = {}) =>
-      request<Reply<{ hits: readonly Record<string, string>[]; after: string | null }>>("search", {
+      request<JSONResponse<{ hits: readonly Record<string, string>[]; after: string | null }>>("search", {
         text,
         ...more,
       }),
@@ -75,7 +75,7 @@ export function createDevice(fetch: (request: Request) => Promise<Response>, use
 
   /** Opens the events. Returns a function that reads the next one, and one that ends them. */
   async function events(since?: string) {
-    if (account === undefined) account = (await request<Reply<{ account: string }>>("account", {})).account;
+    await learnAccount();
     const response = await send(`events${since === undefined ? "" : `?since=${since}`}`);
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
     if (!response.ok || !reader) throw new Error(`events: ${response.status}`);
@@ -112,18 +112,26 @@ export function createDevice(fetch: (request: Request) => Promise<Response>, use
     );
   }
 
-  async function request<Body = Reply>(path: string, body: object, headers: object = {}): Promise<Body> {
-    if (account === undefined && path !== "account") {
-      const named = await request<Reply<{ account: string }>>("account", {});
-      account = named.account;
-    }
+  async function request<Body = JSONResponse>(
+    path: string,
+    body: object,
+    headers: object = {},
+  ): Promise<Body> {
+    if (path !== "pull") await learnAccount();
     const response = await send(path, {
       method: "POST",
       headers: { "content-type": "application/json", ...headers },
       body: JSON.stringify(body),
     });
     const json = (await response.json()) as object;
-    return { status: response.status, account: response.headers.get("x-sluice-account"), ...json } as Body;
+    const named = response.headers.get("x-sluice-account");
+    if (response.ok) account ??= named ?? undefined;
+    return { status: response.status, account: named, ...json } as Body;
+  }
+
+  /** The first request of a device is a pull: it needs no account, and its response names the account. */
+  async function learnAccount(): Promise<void> {
+    if (account === undefined) await request("pull", { collection: "list", cursor: null });
   }
 
   /** Pulls a collection from the start, to its end. */

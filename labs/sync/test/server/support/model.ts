@@ -15,6 +15,8 @@ export function createModel() {
   const requests: ModelRequest[] = [];
   const waiting: ((request: ModelRequest) => void)[] = [];
   const texts: string[] = [];
+  /** Number of requests that `next` has returned. */
+  let returned = 0;
   return {
     /** Responds to the next request with a text. A test can't write to a stream of a Durable Object itself. */
     respond: (text: string) => void texts.push(text),
@@ -62,14 +64,11 @@ export function createModel() {
       return new Response(readable, { headers: { "content-type": "text/event-stream" } });
     },
     /** Returns the next request that no call has returned yet. */
-    next: (() => {
-      let taken = 0;
-      return async (): Promise<ModelRequest> => {
-        const known = requests[taken];
-        taken += 1;
-        return known ?? (await new Promise((resolve) => waiting.push(resolve)));
-      };
-    })(),
+    async next(): Promise<ModelRequest> {
+      const known = requests[returned];
+      returned += 1;
+      return known ?? (await new Promise((resolve) => waiting.push(resolve)));
+    },
   };
 }
 

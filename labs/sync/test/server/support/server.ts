@@ -18,7 +18,6 @@ export type Database = (typeof databases)[number];
 export interface ServerOptions extends Omit<SyncOptions, "turns"> {
   /** Runs turns. */
   readonly turns?: Omit<TurnOptions, "proxy"> | undefined;
-
   /** A SQLite file, or a schema of Postgres. @default an empty one */
   readonly name?: string;
   /** The gateway. @default it refuses */
@@ -27,7 +26,7 @@ export interface ServerOptions extends Omit<SyncOptions, "turns"> {
 
 let schemas = 0;
 
-/** Makes a name for an empty database. */
+/** Creates the name of an empty database. */
 export function createName(database: Database): string {
   schemas += 1;
   return database === "SQLite" ? ":memory:" : `sync_${process.pid}_${schemas}`;
@@ -35,11 +34,11 @@ export function createName(database: Database): string {
 
 /** Opens a server. Its user is the text in `authorization`. */
 export async function openServer(database: Database, { name, gateway, turns, quota }: ServerOptions = {}) {
-  const database_name = name ?? createName(database);
+  const target = name ?? createName(database);
   const host: Host & { close(ms?: number): Promise<void> } =
     database === "SQLite"
-      ? nodeHost({ file: database_name })
-      : postgresHost({ url: await postgresURL(), schema: database_name });
+      ? nodeHost({ file: target })
+      : postgresHost({ url: await postgresURL(), schema: target });
   const own = turns && { turns: { ...turns, proxy: (): GatewayProxy => proxy } };
   const plugin = sync({ ...(quota && { quota }), ...own });
   const proxy: GatewayProxy = createSyncProxy(host, plugin, gateway);
