@@ -1,14 +1,14 @@
 "use client";
 
 import type { ImageRequest } from "@sluice/core";
-import { Copy, Download, RotateCcw, Share, Trash2 } from "lucide-react";
+import { Copy, Download, RotateCcw, Trash2 } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import { Button, onPressOnce } from "@/components/sluice/button";
 import { formatModel } from "@/components/sluice/format";
 import { type ImageOrder, type ImageOrders, waitUntilAbandoned } from "@/components/sluice/image-orders";
 import { ImageTile } from "@/components/sluice/image-tile";
 import { ImageWall, PendingImages } from "@/components/sluice/image-wall";
-import { download, share } from "@/components/sluice/media-actions";
+import { download } from "@/components/sluice/media-frame";
 import { imageWords } from "@/components/sluice/media-words";
 import type { MenuItem } from "@/components/sluice/popups";
 import { toast } from "@/components/sluice/toasts";
@@ -65,12 +65,6 @@ export function ImageGallery(props: ImageGalleryProps) {
             icon: <Download aria-hidden />,
             stays: true,
             onSelect: () => void download(url, prompt),
-          },
-          {
-            label: imageWords.share,
-            icon: <Share aria-hidden />,
-            stays: true,
-            onSelect: () => void share(url, prompt),
           },
         ]
       : [];

@@ -1,11 +1,10 @@
 "use client";
 
 import { describeError, type VideoTaskEntry } from "@sluice/react";
-import { Download, RotateCcw, Share } from "lucide-react";
+import { Download, RotateCcw } from "lucide-react";
 import { Badge, Button, IconButton, onPressOnce, ProgressBar } from "@/components/sluice/button";
 import { formatModel } from "@/components/sluice/format";
-import { download, share } from "@/components/sluice/media-actions";
-import { MediaFrame, MediaNote } from "@/components/sluice/media-frame";
+import { download, MediaFrame, MediaNote } from "@/components/sluice/media-frame";
 import { useMediaLink } from "@/components/sluice/media-link";
 import { videoWords } from "@/components/sluice/media-words";
 import { DeleteVideo, LastFrame, LinkBadge } from "@/components/sluice/video-details";
@@ -64,17 +63,9 @@ export function VideoTaskCard(props: VideoTaskCardProps) {
           {video && link.isUsable && <LinkBadge expiresAt={video.expiresAt} />}
           <span className="ms-auto flex">
             {video && link.isUsable && (
-              <>
-                <IconButton label={videoWords.download} onClick={save}>
-                  <Download aria-hidden />
-                </IconButton>
-                <IconButton
-                  label={videoWords.share}
-                  onClick={() => void share(video.url, label, link.onGone)}
-                >
-                  <Share aria-hidden />
-                </IconButton>
-              </>
+              <IconButton label={videoWords.download} onClick={save}>
+                <Download aria-hidden />
+              </IconButton>
             )}
             {video && <LastFrame task={video} label={videoWords.lastFrame} />}
             {onReuse && (
