@@ -127,10 +127,10 @@ export function Refusals({ lines, onDismiss }: RefusalsProps) {
 }
 
 /** Covers a part of the page while files are dragged over it: `isDragging` of `useAttachments`. */
-export function DropHint({ children = attachmentWords.drop }: { readonly children?: ReactNode }) {
+export function DropHint() {
   return (
     <div className="pointer-events-none absolute inset-2 flex items-center justify-center rounded-2xl border-2 border-dashed border-primary bg-secondary/90 font-medium">
-      {children}
+      {attachmentWords.drop}
     </div>
   );
 }

@@ -129,38 +129,6 @@ export function Badge({ tone = "neutral", className, ...rest }: BadgeProps) {
   );
 }
 
-interface ProgressBarProps {
-  readonly label: string;
-  /** From 0 to 1; undefined if unknown. */
-  readonly share: number | undefined;
-  /** Progress in words: `About 8 s left`. */
-  readonly text?: string | undefined;
-  /** True for white on an image. */
-  readonly isOnImage?: boolean;
-}
-
-/** The share of some work that is done. */
-export function ProgressBar({ label, share, text, isOnImage = false }: ProgressBarProps) {
-  return (
-    <div
-      role="progressbar"
-      aria-label={label}
-      aria-valuenow={share === undefined ? undefined : Math.round(share * 100)}
-      aria-valuetext={text}
-      className={cn("h-1 grow overflow-hidden rounded-full", isOnImage ? "bg-white/30" : "bg-secondary")}
-    >
-      <div
-        className={cn(
-          "h-full rounded-full",
-          isOnImage ? "bg-white" : "bg-primary",
-          share === undefined ? "w-1/3 animate-pulse" : "transition-[width] duration-1000 ease-linear",
-        )}
-        style={share === undefined ? undefined : { width: `${share * 100}%` }}
-      />
-    </div>
-  );
-}
-
 interface SkeletonProps {
   /** Size and shape: `h-4 w-40`, `aspect-video`. */
   readonly className?: string;

@@ -27,8 +27,6 @@ interface ChatLogProps extends Pick<ChatTurnProps, Shown> {
   readonly id: string;
   /** Content of a chat without messages. */
   readonly empty?: ReactNode;
-  /** Name of the log, for screen readers. @default the word of `words` */
-  readonly label?: string;
 }
 
 interface ChatProps extends ChatLogProps {
@@ -43,7 +41,7 @@ interface ChatProps extends ChatLogProps {
 }
 
 /** The messages of a chat. It stays at the end while a response grows. */
-export function ChatLog({ chat, id, empty, label, ...show }: ChatLogProps) {
+function ChatLog({ chat, id, empty, ...show }: ChatLogProps) {
   const { messages, status } = chat;
   const turns = groupTurns(messages);
   const shown = { ...chat, stop: useStop(id, chat) };
@@ -52,7 +50,7 @@ export function ChatLog({ chat, id, empty, label, ...show }: ChatLogProps) {
     <>
       <div
         role="log"
-        aria-label={label ?? chatWords.messages}
+        aria-label={chatWords.messages}
         aria-live="off"
         aria-busy={status === "submitted" || status === "streaming"}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
@@ -101,37 +99,22 @@ export function Chat({ model, draft: given, controls, onModel, ...log }: ChatPro
     isStopped.current = true;
     chat.stop();
   };
+  const withFocus =
+    <Inputs extends readonly unknown[], Result>(act: (...inputs: Inputs) => Result) =>
+    (...inputs: Inputs): Result => {
+      focusField();
+      return act(...inputs);
+    };
   const acting: typeof chat = {
     ...chat,
     stop,
-    send(...inputs: Parameters<typeof chat.send>) {
-      focusField();
-      return chat.send(...inputs);
-    },
-    retry() {
-      focusField();
-      return chat.retry();
-    },
-    regenerate(...inputs) {
-      focusField();
-      return chat.regenerate(...inputs);
-    },
-    approve(...inputs) {
-      focusField();
-      return chat.approve(...inputs);
-    },
-    deny(...inputs) {
-      focusField();
-      return chat.deny(...inputs);
-    },
-    addToolOutput(...inputs) {
-      focusField();
-      return chat.addToolOutput(...inputs);
-    },
-    cancelQueued(...inputs) {
-      focusField();
-      return chat.cancelQueued(...inputs);
-    },
+    send: withFocus(chat.send),
+    retry: withFocus(chat.retry),
+    regenerate: withFocus(chat.regenerate),
+    approve: withFocus(chat.approve),
+    deny: withFocus(chat.deny),
+    addToolOutput: withFocus(chat.addToolOutput),
+    cancelQueued: withFocus(chat.cancelQueued),
   };
   const send = async () => {
     isStopped.current = false;

@@ -1,6 +1,6 @@
 "use client";
 
-import { describeError, type ErrorDescription, type UseChatStreamResult } from "@sluice/react";
+import { describeError, type UseChatStreamResult } from "@sluice/react";
 import { Square } from "lucide-react";
 import { Badge, Button } from "@/components/sluice/button";
 import { deviceWords } from "@/components/sluice/words";
@@ -27,15 +27,6 @@ export function Elsewhere({ chat }: ElsewhereProps) {
   );
 }
 
-/** Describes an error of a chat on several devices. `describeError` describes the others. */
-export function describeSyncError(
-  error: Error & { readonly code?: unknown },
-): Pick<ErrorDescription, "title" | "hint"> {
-  const key = typeof error.code === "string" ? error.code : "";
-  const { errors } = deviceWords;
-  return Object.hasOwn(errors, key) ? errors[key as keyof typeof errors] : describeError(error);
-}
-
 interface SyncStatusProps {
   /** Return value of `useChatStream`. */
   readonly chat: Pick<UseChatStreamResult, "persistence">;
@@ -47,7 +38,7 @@ export function SyncStatus({ chat: { persistence } }: SyncStatusProps) {
   const problem =
     status === "unsaved"
       ? { title: deviceWords.unsaved(pending), hint: deviceWords.unsavedHint }
-      : error && describeSyncError(error);
+      : error && describeError(error);
   const hint = problem ? problem.hint : status === "saving" && deviceWords.syncing;
   return (
     // the element is there without a text, so that screen readers announce a new text

@@ -47,7 +47,7 @@ export function UserMessage(props: UserMessageProps) {
       {content !== "" && <Bubble text={content} />}
       <div
         className={cn(
-          "-me-1 flex items-center text-muted-foreground transition-opacity group-focus-within/message:opacity-100 group-hover/message:opacity-100 group-focus-within/turn:opacity-100 group-hover/turn:opacity-100 pointer-coarse:opacity-100",
+          "-me-1 flex items-center text-muted-foreground transition-opacity group-focus-within/message:opacity-100 group-hover/message:opacity-100 pointer-coarse:opacity-100",
           branches.length < 2 && "opacity-0 pointer-fine:absolute pointer-fine:top-full pointer-fine:end-0",
         )}
       >

@@ -22,14 +22,12 @@ interface ModelMenuProps<Model extends ChatModel> {
   /** Id of the model that is chosen. */
   readonly model: Model;
   readonly onChange: (model: Model) => void;
-  /** Name of the button. @default the word of `words` */
-  readonly label?: string;
 }
 
 /** The choice of the model, with what each one can do. */
 export function ModelMenu<Model extends ChatModel>(props: ModelMenuProps<Model>) {
   const { models, model, onChange } = props;
-  const { label = modelWords.model } = props;
+  const label = modelWords.model;
   const name = models.find(({ id }) => id === model)?.name ?? model;
   const group = useId();
   return (

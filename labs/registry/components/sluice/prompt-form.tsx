@@ -4,8 +4,7 @@ import { describeError } from "@sluice/react";
 import { CircleAlert, Sparkles } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, type RefObject, useId, useState } from "react";
 import { Button, onPressOnce } from "@/components/sluice/button";
-import { Estimate } from "@/components/sluice/cost";
-import type { ShownEstimate } from "@/components/sluice/cost-text";
+import { Estimate, type ShownEstimate } from "@/components/sluice/cost";
 import { detectDirection } from "@/components/sluice/field-text";
 import { mediaFormWords } from "@/components/sluice/media-words";
 

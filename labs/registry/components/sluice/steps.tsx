@@ -4,7 +4,7 @@ import type { ChatMessage, ChatToolCall } from "@sluice/react";
 import { Ban, Brain, Check, ChevronRight, CircleAlert, Hand, LoaderCircle, Text } from "lucide-react";
 import { type ReactNode, useId, useState } from "react";
 import { renderPlainText } from "@/components/sluice/assistant-message";
-import type { ShownEstimate } from "@/components/sluice/cost-text";
+import type { ShownEstimate } from "@/components/sluice/cost";
 import { ToolCallCard } from "@/components/sluice/tool-approval";
 import { stepWords } from "@/components/sluice/words";
 import { cn } from "@/lib/utils";

@@ -3,8 +3,7 @@
 import type { ChatToolCall } from "@sluice/react";
 import { type ReactNode, useId } from "react";
 import { Button, onPressOnce } from "@/components/sluice/button";
-import { Estimate } from "@/components/sluice/cost";
-import type { ShownEstimate } from "@/components/sluice/cost-text";
+import { Estimate, type ShownEstimate } from "@/components/sluice/cost";
 import { toolWords } from "@/components/sluice/words";
 
 interface ToolCallCardProps {

@@ -159,13 +159,6 @@ export const deviceWords = {
   syncing: "Not sent yet",
   unsaved: (count: number) => `${count} ${count === 1 ? "message is" : "messages are"} not saved.`,
   unsavedHint: "Keep this page open: it tries again by itself.",
-  /** Errors of the sync, by the code of the error. */
-  errors: {
-    quota_exceeded: { title: "The server is full", hint: "Delete old chats to make room." },
-    record_too_large: { title: "Too large to share", hint: "It stays on this device." },
-    account_changed: { title: "Another user is signed in", hint: "Sign out here, then sign in again." },
-    signed_out: { title: "Signed out", hint: "Sign in to send your messages." },
-  },
 };
 
 /** Words of costs. */
@@ -183,7 +176,6 @@ export const markdownWords = {
   /** Language of a block that names none. */
   noLanguage: "text",
   wrap: "Wrap lines",
-  download: "Download",
   /** Name of a formula that is still loading. */
   formula: "Formula",
   /** Button that loads an image of another server; undefined where the address names none. */
