@@ -13,6 +13,7 @@ import {
   isFirstResponseDue,
   markedMessage,
   pendingQuestion,
+  showCall,
   takeFocus,
   useChatDraft,
   useRunningCode,
@@ -146,6 +147,7 @@ function Conversation({ id, isNew, onList }: ConversationProps) {
           renderTool={renderTool}
           toolTitles={toolTitles}
           describe={describe}
+          onDetails={showCall}
           markedId={markedId}
           onModel={(next) => changeSettings({ model: next })}
           controls={

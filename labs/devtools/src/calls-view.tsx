@@ -1,7 +1,7 @@
 import type { Client } from "@sluice/core";
 import type { Prices } from "@sluice/prices";
 import { describeError } from "@sluice/react";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { computeBill, describeBill, describeKnown } from "./bill.js";
 import { formatCost } from "./cost.js";
 import { faultTexts } from "./faults.js";
@@ -11,23 +11,33 @@ import { formatBytes, formatDuration, formatTime } from "./texts.js";
 
 export interface CallsViewProps {
   readonly client: Client;
-  readonly prices: Prices | undefined;
+  readonly prices?: Prices | undefined;
   readonly recorded: Recorded;
   /** Shows the message of a call in the app. @default calls have no button for it */
   readonly onShowMessage?: ((messageId: string, chatId: string | undefined) => void) | undefined;
+  /**
+   * Message whose last call is open at first. Mount the panel with another `key` to open the call of another message.
+   * @default all calls are closed
+   */
+  readonly messageId?: string | undefined;
   readonly onClear: () => void;
 }
 
 /** The calls, newest first. Each row can be opened. */
-export function CallsView({ client, prices, recorded, onShowMessage, onClear }: CallsViewProps) {
+export function CallsView(props: CallsViewProps) {
+  const { client, prices, recorded, onShowMessage, messageId, onClear } = props;
   const { calls, dropped } = recorded;
-  const [openId, setOpenId] = useState<string>();
+  const [first] = useState(() => messageId && calls.find((call) => call.messageId === messageId)?.callId);
+  const [openId, setOpenId] = useState(first);
+  const firstRow = useRef<HTMLLIElement>(null);
+  useEffect(() => firstRow.current?.scrollIntoView({ block: "nearest" }), []);
   if (calls.length === 0) return <p>No calls yet. Use the app.</p>;
   return (
     <>
+      {messageId && !first && <p>The call of this message was not recorded.</p>}
       <ol aria-label="Calls">
         {calls.map((call) => (
-          <li key={call.callId}>
+          <li key={call.callId} ref={call.callId === first ? firstRow : undefined}>
             <div className="head">
               <button
                 type="button"

@@ -18,7 +18,14 @@ const loadTurn = () => import("@/components/sluice/chat-turn");
 /** Loads after the composer, because a new chat is empty. */
 const ChatTurn = lazy(async () => ({ default: (await loadTurn()).ChatTurn }));
 
-type Shown = "renderText" | "toolTitles" | "estimateTool" | "renderTool" | "describe" | "markedId";
+type Shown =
+  | "renderText"
+  | "toolTitles"
+  | "estimateTool"
+  | "renderTool"
+  | "describe"
+  | "onDetails"
+  | "markedId";
 
 interface ChatLogProps extends Pick<ChatTurnProps, Shown> {
   /** Return value of `useChatStream`. With its option `whenBusy: "queue"`, the user may write on during a response. */

@@ -124,7 +124,12 @@ export const statusWords: Readonly<Record<ChatStatus | "complete", string>> = {
 };
 
 /** Words of a whole chat. */
-export const chatWords = { messages: "Messages", regenerate: "Regenerate", status: statusWords };
+export const chatWords = {
+  messages: "Messages",
+  regenerate: "Regenerate",
+  details: "Details",
+  status: statusWords,
+};
 
 /** Words of the list of conversations. */
 export const conversationWords = {
