@@ -82,6 +82,7 @@ function Conversation({ id, isNew, onList }: ConversationProps) {
   const title = active?.title || "Chat";
   const send: typeof chat.send = (text, options) => {
     if (isNew) openRoute("chat", id, { replace: true });
+    void loadControls().then(({ storeThumbnail }) => storeThumbnail(id, options?.images));
     return chat.send(text, options);
   };
   useTitle(isBusy ? `Responding… ${title}` : title);
