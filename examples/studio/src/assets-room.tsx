@@ -95,7 +95,7 @@ export function AssetsRoom() {
       <section aria-label="New asset" className="flex flex-col gap-4 rounded-2xl border bg-card p-4">
         <div className="flex flex-wrap items-center gap-3">
           <p className="grow text-sm text-muted-foreground">Add an image once. Use it in many videos.</p>
-          <Button look="primary" onClick={() => input.current?.click()}>
+          <Button variant="primary" onClick={() => input.current?.click()}>
             <Upload aria-hidden />
             Choose images
           </Button>

@@ -116,7 +116,7 @@ export function ChatList({ activeId, onOpen }: ChatListProps) {
         }}
       />
       {hasMore && (
-        <Button look="quiet" className="shrink-0" onClick={list.showMore}>
+        <Button variant="quiet" className="shrink-0" onClick={list.showMore}>
           Show more
         </Button>
       )}

@@ -27,7 +27,7 @@ export function Inspector({ room }: { readonly room: Room }) {
         {inspectorTabs.map((name) => (
           <Button
             key={name}
-            look="quiet"
+            variant="quiet"
             aria-pressed={name === tab}
             className="aria-pressed:bg-secondary aria-pressed:text-foreground"
             onClick={() => inspectorTab.set(name)}

@@ -131,7 +131,7 @@ export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
               )}
               {onDetails ? (
                 <Button
-                  look="quiet"
+                  variant="quiet"
                   data-tip={chatWords.details}
                   className="px-2 text-xs font-normal"
                   onClick={() => onDetails(last.id)}

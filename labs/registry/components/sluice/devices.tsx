@@ -10,7 +10,7 @@ interface ElsewhereProps {
   readonly chat: Pick<UseChatStreamResult, "isRunningElsewhere" | "stop">;
 }
 
-/** Says that another tab, or a server, works on the last message, and stops it there. */
+/** Says that another tab or a server generates the response, and can stop it. */
 export function Elsewhere({ chat }: ElsewhereProps) {
   if (!chat.isRunningElsewhere) return null;
   return (
@@ -19,7 +19,7 @@ export function Elsewhere({ chat }: ElsewhereProps) {
         <span aria-hidden className="size-2 animate-pulse rounded-full bg-info" />
         {deviceWords.elsewhere}
       </Badge>
-      <Button look="quiet" onClick={chat.stop}>
+      <Button variant="quiet" onClick={chat.stop}>
         <Square aria-hidden className="fill-current" />
         {deviceWords.stop}
       </Button>
@@ -41,7 +41,7 @@ export function SyncStatus({ chat: { persistence } }: SyncStatusProps) {
       : error && describeError(error);
   const hint = problem ? problem.hint : status === "saving" && deviceWords.syncing;
   return (
-    // the element is there without a text, so that screen readers announce a new text
+    // the element exists before its text, so that screen readers announce the text
     <div role="status" className="px-4 text-center text-xs">
       {hint && (
         <p className="pb-1">

@@ -2,14 +2,14 @@
  * Result of {@link downloadMedia}.
  *
  * - `saved`: the browser saves the file
- * - `opened`: its server lets no page read it, so that it was opened in a new tab. A browser may block that tab: show
- *   the link, too
- * - `expired`: its server says that the link does not work any more (403, 404 or 410)
- * - `failed`: it could not be read now, and nothing says that it is gone. Try again
+ * - `opened`: the server does not let the page read the file, so it opened in a new tab. A browser may block the tab, so
+ *   show the link, too
+ * - `expired`: the link does not work any more (status 403, 404 or 410)
+ * - `failed`: the file could not be read now. Try again
  */
 export type DownloadResult = "saved" | "opened" | "expired" | "failed";
 
-/** Statuses that say that a file is not there, or that its link has ended. */
+/** Statuses for a file that does not exist, or a link that has expired. */
 const GONE: ReadonlySet<number> = new Set([403, 404, 410]);
 
 /** Time until the address of a saved file is revoked, in milliseconds. Some browsers begin to save late. */

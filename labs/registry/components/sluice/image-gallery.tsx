@@ -55,7 +55,7 @@ export function ImageGallery(props: ImageGalleryProps) {
       shown.findIndex((one) => one.key === key) + (pending ? countImages(pending.request) : 0),
     );
   };
-  const listActions = (one: ShownImage): readonly (MenuItem & { readonly stays?: boolean })[] => {
+  const listActions = (one: ShownImage): readonly (MenuItem & { readonly keepsOpen?: boolean })[] => {
     const { prompt } = one.order.request;
     const { url } = one.image;
     const files = url
@@ -63,7 +63,7 @@ export function ImageGallery(props: ImageGalleryProps) {
           {
             label: imageWords.download,
             icon: <Download aria-hidden />,
-            stays: true,
+            keepsOpen: true,
             onSelect: () => void download(url, prompt),
           },
         ]
@@ -78,7 +78,7 @@ export function ImageGallery(props: ImageGalleryProps) {
       {
         label: imageWords.copyPrompt,
         icon: <Copy aria-hidden />,
-        stays: true,
+        keepsOpen: true,
         onSelect: () => void copy(prompt),
       },
       ...files,
@@ -120,7 +120,7 @@ export function ImageGallery(props: ImageGalleryProps) {
                   >
                     {one.order.images.length === 0 ? (
                       <Button
-                        look="quiet"
+                        variant="quiet"
                         disabled={pending !== undefined}
                         {...onPressOnce(() => {
                           list.remove(one.order.id);
@@ -131,7 +131,7 @@ export function ImageGallery(props: ImageGalleryProps) {
                         {imageWords.retry}
                       </Button>
                     ) : (
-                      <Button look="quiet" onClick={() => onReuse(one.order.request)}>
+                      <Button variant="quiet" onClick={() => onReuse(one.order.request)}>
                         <RotateCcw aria-hidden />
                         {imageWords.reuse}
                       </Button>

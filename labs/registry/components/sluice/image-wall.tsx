@@ -7,15 +7,15 @@ import { formatDuration, parseSize } from "@/components/sluice/format";
 import { imageWords } from "@/components/sluice/media-words";
 import { useNow } from "@/components/sluice/use-now";
 
-/** Style of an item, with the shape of an image of this size (`2048x1536`). */
-export type StyleOf = (size: string | undefined) => CSSProperties;
+/** Returns the style of an item for an image of a size: `2048x1536`. */
+export type CreateStyle = (size: string | undefined) => CSSProperties;
 
 interface ImageWallProps {
   /** Name of the list, for screen readers. */
   readonly label: string;
   readonly list: RefObject<HTMLUListElement | null>;
   /** The items: `li` elements with the style of their size. */
-  readonly children: (createStyle: StyleOf) => ReactNode;
+  readonly children: (createStyle: CreateStyle) => ReactNode;
 }
 
 /** Height of a row of the grid, in pixels. Each image takes as many as it needs. */
@@ -55,7 +55,7 @@ export function ImageWall({ label, list, children }: ImageWallProps) {
 }
 
 interface PendingImagesProps {
-  readonly createStyle: StyleOf;
+  readonly createStyle: CreateStyle;
   /** Size that was requested. */
   readonly size: string | undefined;
   /** Maximum number of images. */

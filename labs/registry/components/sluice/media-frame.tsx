@@ -55,7 +55,7 @@ export function MediaFrame({ link, kind, element, caption, onDownload, children 
             </Button>
           )}
           {phase !== "expired" && (
-            <Button look="quiet" onClick={retry}>
+            <Button variant="quiet" onClick={retry}>
               <RotateCw aria-hidden />
               {frameWords.retry}
             </Button>

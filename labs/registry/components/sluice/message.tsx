@@ -85,7 +85,7 @@ function Bubble({ text }: { readonly text: string }) {
         {text}
       </p>
       {isLong && (
-        <Button look="quiet" className="-ms-3" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+        <Button variant="quiet" className="-ms-3" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
           {isOpen ? messageWords.showLess : messageWords.showMore}
         </Button>
       )}
@@ -139,7 +139,7 @@ function Editor({ message, onEdit, onClose }: EditorProps) {
       />
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>{messageWords.cancel}</Button>
-        <Button type="submit" look="primary" disabled={!canSend}>
+        <Button type="submit" variant="primary" disabled={!canSend}>
           {messageWords.send}
         </Button>
       </div>

@@ -34,7 +34,7 @@ export function ModelMenu<Model extends ChatModel>(props: ModelMenuProps<Model>)
     <Popover
       title={label}
       trigger={
-        <Button look="quiet" aria-label={`${label}: ${name}`} className="min-w-0 px-2">
+        <Button variant="quiet" aria-label={`${label}: ${name}`} className="min-w-0 px-2">
           <span className="truncate [@media(height<32rem)]:sr-only">{name}</span>
           <Sparkles aria-hidden className="[@media(height>=32rem)]:hidden" />
           <ChevronDown aria-hidden className="[@media(height<32rem)]:hidden" />

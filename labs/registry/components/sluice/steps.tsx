@@ -28,7 +28,7 @@ export interface StepsProps {
   readonly renderTool?: (call: ChatToolCall) => ReactNode;
 }
 
-/** Says if a tool call waits for the user. */
+/** Returns true if a tool call waits for the user. */
 export function needsUser(replies: readonly ChatMessage[]): boolean {
   return replies.some(({ toolCalls = [] }) =>
     toolCalls.some(({ state }) => state === "needs-approval" || state === "needs-output"),

@@ -26,7 +26,7 @@ export function ToolCallCard(props: ToolCallCardProps) {
   const { id, name, state, output, error, input } = call;
   const titleId = useId();
   const approve = (
-    <Button look="primary" {...onPressOnce(() => void onApprove(id))}>
+    <Button variant="primary" {...onPressOnce(() => void onApprove(id))}>
       {toolWords.approve}
     </Button>
   );

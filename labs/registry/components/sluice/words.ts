@@ -58,7 +58,7 @@ export const attachmentWords = {
   list: "Images to send",
   remove: (name: string) => `Remove ${name}`,
   dismiss: "Dismiss",
-  blind: (model: string) => `${model} can't see images.`,
+  seesNoImages: (model: string) => `${model} can't see images.`,
   switchTo: (model: string) => `Switch to ${model}`,
 };
 
