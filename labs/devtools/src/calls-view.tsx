@@ -74,7 +74,7 @@ export function CallsView(props: CallsViewProps) {
 
 interface CallProps {
   readonly call: CallRecord;
-  readonly prices: Prices | undefined;
+  readonly prices?: Prices | undefined;
 }
 
 function CallHead({ call, prices }: CallProps) {
@@ -95,30 +95,10 @@ function CallHead({ call, prices }: CallProps) {
 }
 
 function CallBody({ client, call, prices }: CallProps & { readonly client: Client }) {
-  const { path, attempts, firstChunkMs, end, warnings, requests, chatId, isTrimmed } = call;
-  const requestId = attempts.at(-1)?.requestId;
+  const { attempts, warnings, requests, isTrimmed } = call;
   return (
     <div className="body">
-      <dl>
-        <Fact name="Path" value={path} />
-        <Fact name="Chat" value={chatId} />
-        <Fact name="Request id" value={requestId} />
-        <Fact
-          name="First token"
-          value={firstChunkMs === undefined ? undefined : formatDuration(firstChunkMs)}
-        />
-        <Fact name="Model" value={end?.responseModel} />
-        <Fact name="Finish" value={end?.finishReason} />
-        <Fact name="Tokens" value={end?.usage?.total_tokens} />
-        <Fact name="Cost" value={prices && formatCost([call], prices)} />
-        <Fact
-          name="Error"
-          value={end?.error instanceof Error ? client.scrub(end.error.message) : undefined}
-        />
-        <Fact name="Shown" value={end?.error === undefined ? undefined : describeShown(end.error)} />
-        <Fact name="App knows" value={describeKnown(call)} />
-        <Fact name="Bill" value={getTap(client) ? describeBill(computeBill(call)) : undefined} />
-      </dl>
+      <CallFacts client={client} call={call} prices={prices} />
       <ol className="steps" aria-label="Attempts">
         {attempts.map(({ attempt, status, ms, retry }) => (
           <li key={attempt}>
@@ -141,9 +121,41 @@ function CallBody({ client, call, prices }: CallProps & { readonly client: Clien
   );
 }
 
-/** Returns the text of `describeError` for a user. */
-export function describeShown(error: unknown): string {
-  const { title, hint } = describeError(error);
+/** What happened to a call, what its user saw, and its bill. */
+export function CallFacts({ client, call, prices }: CallProps & { readonly client: Client }) {
+  const { kind, model, path, attempts, firstChunkMs, end, requests, chatId } = call;
+  const faults = requests.flatMap(({ fault }) => (fault ? [faultTexts[fault].name] : []));
+  const repeats = (requests.length || attempts.length) - 1;
+  return (
+    <dl>
+      <Fact name="Fault" value={faults.join(", ") || undefined} />
+      <Fact name="Call" value={`${kind} ${model ?? path}`} />
+      <Fact name="Outcome" value={end?.outcome ?? "in flight"} />
+      <Fact name="User sees" value={describeShown(end)} />
+      <Fact name="Repeated" value={repeats > 1 ? `${repeats} times` : repeats > 0 ? "once" : "no"} />
+      <Fact name="App knows" value={describeKnown(call)} />
+      <Fact name="Bill" value={getTap(client) ? describeBill(computeBill(call)) : undefined} />
+      <Fact name="Cost" value={prices && formatCost([call], prices)} />
+      <Fact name="Tokens" value={end?.usage?.total_tokens} />
+      <Fact
+        name="First token"
+        value={firstChunkMs === undefined ? undefined : formatDuration(firstChunkMs)}
+      />
+      <Fact name="Finish" value={end?.finishReason} />
+      <Fact name="Model" value={end?.responseModel} />
+      <Fact name="Error" value={end?.error instanceof Error ? client.scrub(end.error.message) : undefined} />
+      <Fact name="Chat" value={chatId} />
+      <Fact name="Path" value={path} />
+      <Fact name="Request id" value={attempts.at(-1)?.requestId} />
+    </dl>
+  );
+}
+
+/** Describes what the user of a call saw: the text of `describeError` for an error. */
+function describeShown(end: CallRecord["end"]): string {
+  if (!end) return "waits";
+  if (end.error === undefined) return "the response";
+  const { title, hint } = describeError(end.error);
   return `${title}. ${hint}`;
 }
 
