@@ -1,3 +1,5 @@
+import { quoteName } from "@/components/sluice/format";
+
 /* The words of the components for images and videos. */
 
 /** Words of a frame whose image or video can't be shown. */
@@ -54,7 +56,7 @@ export const mediaFormWords = {
   remove: (label: string) => `Remove ${label}`,
   more: "References",
   adding: "Adding…",
-  refused: (name: string) => `“${name}” can't be used here.`,
+  refused: (name: string) => `${quoteName(name)} can't be used here.`,
   tooMany: (max: number) => `Only ${max} can be used.`,
 };
 
