@@ -130,7 +130,7 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     expect((await lookUp('{"Id":"asset-1"}')).status).toBe(404);
   });
 
-  test("A file that is not an image is refused by a name that turns no words, and the image beside it is added", async () => {
+  test("A file that is not an image is refused without turning the text around its name, and the image beside it is added", async () => {
     await studio.page
       .locator("input[type=file]")
       .setInputFiles([
