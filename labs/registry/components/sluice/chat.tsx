@@ -106,22 +106,37 @@ export function Chat({ model, draft: given, controls, onModel, ...log }: ChatPro
     isStopped.current = true;
     chat.stop();
   };
-  const withFocus =
-    <Inputs extends readonly unknown[], Result>(act: (...inputs: Inputs) => Result) =>
-    (...inputs: Inputs): Result => {
-      focusField();
-      return act(...inputs);
-    };
   const acting: typeof chat = {
     ...chat,
     stop,
-    send: withFocus(chat.send),
-    retry: withFocus(chat.retry),
-    regenerate: withFocus(chat.regenerate),
-    approve: withFocus(chat.approve),
-    deny: withFocus(chat.deny),
-    addToolOutput: withFocus(chat.addToolOutput),
-    cancelQueued: withFocus(chat.cancelQueued),
+    send(...inputs: Parameters<typeof chat.send>) {
+      focusField();
+      return chat.send(...inputs);
+    },
+    retry() {
+      focusField();
+      return chat.retry();
+    },
+    regenerate(...inputs) {
+      focusField();
+      return chat.regenerate(...inputs);
+    },
+    approve(...inputs) {
+      focusField();
+      return chat.approve(...inputs);
+    },
+    deny(...inputs) {
+      focusField();
+      return chat.deny(...inputs);
+    },
+    addToolOutput(...inputs) {
+      focusField();
+      return chat.addToolOutput(...inputs);
+    },
+    cancelQueued(...inputs) {
+      focusField();
+      return chat.cancelQueued(...inputs);
+    },
   };
   const send = async () => {
     isStopped.current = false;
