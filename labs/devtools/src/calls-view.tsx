@@ -30,7 +30,9 @@ export function CallsView(props: CallsViewProps) {
   const [first] = useState(() => messageId && calls.find((call) => call.messageId === messageId)?.callId);
   const [openId, setOpenId] = useState(first);
   const firstRow = useRef<HTMLLIElement>(null);
-  useEffect(() => firstRow.current?.scrollIntoView({ block: "nearest" }), []);
+  useEffect(() => {
+    firstRow.current?.scrollIntoView({ block: "nearest" });
+  }, []);
   if (calls.length === 0) return <p>No calls yet. Use the app.</p>;
   return (
     <>
