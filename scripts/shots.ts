@@ -90,7 +90,7 @@ async function shootDevtools(): Promise<void> {
   await page.context().close();
 }
 
-/** Takes a screenshot of the registry's rooms, with a tool that waits for approval. */
+/** Takes a screenshot of the registry's gallery, with a tool that waits for approval. */
 async function shootComponents(): Promise<void> {
   const gateway = await serve(createEmulator({ speed: 5, apiKeys: ["sk-shots"] }), { port: 0 });
   const target = { target: gateway.url, headers: { authorization: "Bearer sk-shots" } };
@@ -101,16 +101,17 @@ async function shootComponents(): Promise<void> {
   const context = await browser.newContext({ viewport: { width: 1200, height: 750 } });
   const page = await context.newPage();
   await page.goto(vite.resolvedUrls?.local[0] ?? "");
+  const chat = page.getByRole("region", { name: "Chat", exact: true });
   const sendMessage = async (text: string) => {
     await page.getByRole("textbox", { name: "Message" }).fill(text);
     await page.keyboard.press("Enter");
   };
   await sendMessage("Why is the sea blue?");
-  await page.getByRole("button", { name: "Regenerate" }).click();
-  await page.getByText("2/2").waitFor();
-  await page.getByRole("button", { name: "Regenerate" }).waitFor();
+  await chat.getByRole("button", { name: "Regenerate" }).click();
+  await chat.getByText("2/2").waitFor();
+  await chat.getByRole("button", { name: "Regenerate" }).waitFor();
   await sendMessage('Use the tool save_note for "Look at the sea at noon"');
-  await page.getByRole("button", { name: "Approve" }).waitFor();
+  await chat.getByRole("button", { name: "Approve" }).waitFor();
   await page.mouse.move(0, 0);
   await page.waitForTimeout(1000);
   const picture = await page.screenshot();

@@ -5,20 +5,20 @@ import { assets, chat, images, videos } from "@sluice/worker-proxy";
 export interface ProxyEnv {
   readonly GATEWAY_URL: string;
   readonly GATEWAY_API_KEY: string;
-  /** The page's own address, and others that may call, separated by spaces. */
+  /** Origins that may call, separated by spaces. */
   readonly ORIGINS: string;
 }
 
-/** Options of all proxies of the studio, whether or not Durable Objects stand behind them. */
+/** Options of the studio's proxies: of the Worker, and of the Service Worker. */
 export const options = {
   baseURL: (env) => env.GATEWAY_URL,
   apiKey: (env) => env.GATEWAY_API_KEY,
-  // the studio runs on one's own machine, against the emulator: put a real check here before it goes elsewhere
+  // anyone may call, because the gateway is the emulator: check users here before you deploy
   authenticate: "public",
   origins: (env) => env.ORIGINS.split(" "),
   routes: [chat, images, videos, assets],
   gateway: { assetLookup: "/gamma/asset/GetAsset" },
-  // the emulator's own files, on this machine, are given as references
+  // references may be files of the emulator, on this machine
   mediaURLs: "any",
   models: {
     "alpha-v4.1-flash": {},
@@ -32,7 +32,7 @@ export const options = {
     "gamma-video-1-0-pro-fast-251015": {},
     "gamma-video-2.0": {},
     "gamma-video-fast": {},
-    // the groups that the form may name; the emulator takes any
+    // the emulator accepts any group
     "gamma-asset": { GroupId: ["studio", "heroes"] },
   },
 } satisfies ProxyOptions<ProxyEnv>;

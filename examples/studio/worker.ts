@@ -11,28 +11,28 @@ interface Env extends ProxyEnv {
   readonly FILES_SECRET: string;
 }
 
-/** Milliseconds between two polls of a video: the emulator's takes seconds instead of the usual minutes. */
+/** Milliseconds between two polls. A video of the emulator takes seconds, not minutes. */
 const INTERVAL_MS = 2_000;
 
 const proxy = createProxy<Env>({
   ...options,
   host: cloudflareHost((env) => env.SLUICE),
   plugins: [
-    // a page that is loaded again reads on
+    // a reloaded page continues its stream
     resumableStreams<Env>(),
-    // a video is watched to its end, also with no page open
+    // polls a video until it is done, even if no page is open
     videoWatch<Env>({ intervalMs: INTERVAL_MS }),
     fileStore<Env>({
       bucket: (env) => env.MEDIA,
       secret: (env) => env.FILES_SECRET,
-      // videos and images outlive the gateway's links; the emulator's are on this machine
+      // stores videos and images, because links of the gateway expire
       archive: { hosts: (env) => [new URL(env.GATEWAY_URL).host] },
     }),
   ],
 });
 
-/** The class of the objects, under the name that wrangler.jsonc binds. */
+/** The Durable Object, by its name in wrangler.jsonc. */
 export const Sluice = durableObject<Env>(proxy);
 
-/** Serves the studio's page (wrangler.jsonc, `assets`) and, for everything else, the gateway. */
+/** Handles requests to the gateway. The page's files are the `assets` of wrangler.jsonc. */
 export default proxy;

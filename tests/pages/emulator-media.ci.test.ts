@@ -69,7 +69,7 @@ async function readURL(
   video: VideoTask,
   origin = "https://gateway.test",
 ): Promise<string> {
-  const { prompt = "A city by night", ratio = "16:9", duration = 4, seed = 7 } = video;
+  const { prompt = "A valley at night", ratio = "16:9", duration = 4, seed = 7 } = video;
   const body = JSON.stringify({
     model: "gamma-video-2.0",
     content: [{ type: "text", text: `${prompt} [[flat]]` }],

@@ -130,15 +130,15 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     expect((await lookUp('{"Id":"asset-1"}')).status).toBe(404);
   });
 
-  test("A file that is not an image is refused, and the image beside it is added", async () => {
+  test("A file that is not an image is refused without turning the text around its name, and the image beside it is added", async () => {
     await studio.page
       .locator("input[type=file]")
       .setInputFiles([
         image("hero.png"),
-        { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("notes") },
+        { name: "notes \u202Egnp.txt", mimeType: "text/plain", buffer: Buffer.from("notes") },
       ]);
     await card("hero.png").waitFor();
-    await studio.page.getByText("“notes.txt” is not an image.").waitFor();
+    await studio.page.getByText("“\u2068notes \u202Egnp.txt\u2069” is not an image.").waitFor();
     await expect.poll(() => studio.created(PATH).length).toBe(1);
   });
 });

@@ -299,6 +299,17 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       expect(room.studio.bodies[0]?.model).toBe("alpha-v4.1-flash");
     });
 
+    test("leaves a thumbnail of the image in the list of chats, also after Undo", async () => {
+      await pick("river.png");
+      await sendAndWait("What is in this picture?");
+      const thumbnail = findEntry("What is in this picture?").locator("img");
+      const readWidth = () => thumbnail.evaluate((it) => (it as HTMLImageElement).naturalWidth);
+      await expect.poll(readWidth).toBe(48);
+      await actOnChat("Delete");
+      await findButton("Undo").click();
+      await expect.poll(readWidth).toBe(48);
+    });
+
     test("gets back what waits for a response that is stopped", async () => {
       const release = await room.studio.hold(COMPLETIONS);
       await room.studio.sendMessage("Hello");

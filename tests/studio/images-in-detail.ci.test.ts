@@ -55,7 +55,7 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
       { name: "r.png", mimeType: "image/png", buffer: pixel },
       { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("notes") },
     ]);
-    await studio.page.getByText("“notes.txt” is not an image.").waitFor();
+    await studio.page.getByText("“\u2068notes.txt\u2069” is not an image.").waitFor();
     const link = studio.page.getByRole("textbox", { name: "Reference images: link" });
     await link.fill("ftp://example.com/a.png");
     await link.press("Enter");

@@ -101,6 +101,21 @@ describe.skipIf(!hasChromium)("the shell of the studio in Chromium (skipped wher
     await page.locator("[aria-current=true]").getByText("Hello", { exact: true }).waitFor();
   });
 
+  test("A response leads to its call, again after the view was changed", async () => {
+    const { page, field, button } = studio;
+    await field("Message").fill("Hello");
+    await field("Message").press("Enter");
+    const details = page.getByRole("log").getByRole("button", { name: /^Alpha 4.1 Flash/ });
+    const open = inspector().getByRole("button", { expanded: true });
+    await details.click();
+    await open.getByText("complete").waitFor();
+    await inspector().getByRole("tab", { name: "Usage" }).click();
+    await open.waitFor({ state: "detached" });
+    await details.click();
+    await open.waitFor();
+    await button("Regenerate").waitFor();
+  });
+
   test.each(["%00", "x".repeat(201)])(
     "An address with an id that no chat can have shows a new chat: %s",
     async (id) => {

@@ -166,7 +166,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await studio.page.getByText("Add a prompt or an image.").waitFor();
     await expect.poll(() => field("Prompt").evaluate((it) => it === document.activeElement)).toBe(true);
     await give("Last frame", "last.txt", "text/plain", Buffer.from("text"));
-    await studio.page.getByText("“last.txt” is not an image.").waitFor();
+    await studio.page.getByText("“\u2068last.txt\u2069” is not an image.").waitFor();
     await give("Last frame", "last.jpg", "image/jpeg", await drawImage(300));
     await button("Remove Last frame").waitFor();
     await studio.page.getByText("Add a first frame, too.").waitFor();
@@ -258,7 +258,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
       "video/mp4",
       Buffer.from(createVideo(640, 360, 5, { content: 64 })),
     );
-    await studio.page.getByText("“walk.mp4” can't be used here.").waitFor();
+    await studio.page.getByText("“\u2068walk.mp4\u2069” can't be used here.").waitFor();
     await expect.poll(() => button("Remove Reference videos").count()).toBe(0);
     expect(studio.created(VIDEOS)).toEqual([]);
   });

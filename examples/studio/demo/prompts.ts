@@ -83,13 +83,6 @@ export const demoPrompts: readonly DemoPrompt[] = [
     ratio: "16:9",
   },
   {
-    id: "city",
-    room: "images",
-    title: "City in the rain",
-    prompt: "A city skyline at night in the rain",
-    ratio: "16:9",
-  },
-  {
     id: "reef",
     room: "images",
     title: "Under water",
@@ -100,14 +93,7 @@ export const demoPrompts: readonly DemoPrompt[] = [
     id: "aurora",
     room: "images",
     title: "Northern lights",
-    prompt: "Northern lights over a snowy forest",
-    ratio: "3:4",
-  },
-  {
-    id: "forest",
-    room: "images",
-    title: "Forest in mist",
-    prompt: "A pine forest in the morning mist",
+    prompt: "Northern lights over snowy mountains",
     ratio: "3:4",
   },
   {
@@ -137,13 +123,6 @@ export const demoPrompts: readonly DemoPrompt[] = [
     room: "video",
     title: "Over the ridges",
     prompt: "A slow flight past misty mountain ridges at dawn",
-    ratio: "16:9",
-  },
-  {
-    id: "night-city",
-    room: "video",
-    title: "City by night",
-    prompt: "Past a city skyline at night, with lit windows",
     ratio: "16:9",
   },
   {

@@ -11,11 +11,11 @@ export interface DemoReply {
   readonly keywords: readonly (readonly string[])[];
   /** Words of other questions: a prompt that has one of them does not fit its keywords. */
   readonly exceptions: readonly string[];
-  /** Tool to whose result it responds, and how the call ended: `save_note`, `save_note denied`. */
+  /** Tool whose result it follows, and how the call ended: `save_note`, `save_note denied`. */
   readonly toolName: string | undefined;
   /** Situation that it is for: `image`, `no-image`, `tools-off`. */
   readonly situation: string | undefined;
-  /** Reply after which the words of `replies` mean this one. */
+  /** Id of the reply that comes before: then also the prompts of `replies` fit. */
   readonly after: string | undefined;
   readonly replies: readonly string[];
   /** Thinking before the response. */
@@ -24,11 +24,11 @@ export interface DemoReply {
   readonly call: { readonly name: string; readonly arguments: string } | undefined;
   /** Text in Markdown; `{{…}}` is filled in. */
   readonly content: string;
-  /** Beginning of the text, for a model whose responses are short. */
+  /** Beginning of the text, for a model with brief responses. */
   readonly brief: string;
 }
 
-/** Line after which a model whose responses are short says no more. */
+/** Line where the response of a brief model ends. */
 const BRIEF_END = "\n<!-- a brief model stops here -->\n";
 
 /** Reads all files of `replies/`. */
@@ -59,7 +59,7 @@ function parseReply(id: string, file: string): DemoReply {
   };
 }
 
-/** Makes prompts comparable: without scenes, case, punctuation and double spaces. */
+/** Makes prompts comparable: without `[[faults]]`, case, punctuation and double spaces. */
 export function normalize(text: string): string {
   return text
     .replace(/\[\[[^\]]*\]\]/g, " ")

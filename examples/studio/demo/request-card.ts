@@ -15,7 +15,7 @@ export function formatRequestCard(request: ChatRequest): string {
   ].join("\n\n");
 }
 
-/** Says the same in JSON, for a request that wants it. */
+/** Describes a request in JSON, for a request in JSON mode. */
 export function formatJSONCard({ model, messages }: ChatRequest): string {
   const question = messages.findLast(({ role }) => role === "user");
   return JSON.stringify(
@@ -30,27 +30,27 @@ export function formatJSONCard({ model, messages }: ChatRequest): string {
   );
 }
 
-/** Text of a message. */
+/** Returns the text of a message. */
 export function readText({ content }: ChatRequestMessage): string {
   if (typeof content === "string") return content;
   return (content ?? []).flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 
-/** URLs of the images of a message. */
+/** Lists the URLs of a message's images. */
 export function listImages({ content }: ChatRequestMessage): string[] {
   if (typeof content === "string") return [];
   return (content ?? []).flatMap((part) => (part.type === "image_url" ? [part.image_url.url] : []));
 }
 
-/** A file whose text goes with a message. */
+/** A file whose text is part of a message. */
 interface Document {
   readonly name: string;
-  /** Part of the file that came: `text of 3 pages`. */
+  /** Part of the file that was sent: `text of 3 pages`. */
   readonly part: string;
   readonly text: string;
 }
 
-/** Files whose texts stand in a message, each after its name. */
+/** Lists the files whose text is in a message, each after its name. */
 export function listDocuments(message: string): readonly Document[] {
   const heads = [...message.matchAll(/(?:^|\n\n)File “([^”\n]+)”(?: \(([^)\n]+)\))?:\n\n/g)];
   return heads.map(({ 0: head, 1: name = "", 2: part = "all of it", index }, at) => ({
@@ -60,22 +60,22 @@ export function listDocuments(message: string): readonly Document[] {
   }));
 }
 
-/** Writes a table of files: name, part, length, and the ends of the text. */
+/** Formats a table of files: name, part, length, and both ends of the text. */
 export function formatDocumentTable(documents: readonly Document[]): string {
   const rows = documents.map(({ name, part, text }) => {
-    const [start, end] = [text.slice(0, SHOWN), text.slice(-SHOWN)].map((words) => inline(words));
+    const [start, end] = [text.slice(0, MAX_END), text.slice(-MAX_END)].map((words) => inline(words));
     const count = text.length.toLocaleString("en");
-    return `| ${inline(name)} | ${part} | ${count} | ${start}${text.length > SHOWN ? ` … ${end}` : ""} |`;
+    return `| ${inline(name)} | ${part} | ${count} | ${start}${text.length > MAX_END ? ` … ${end}` : ""} |`;
   });
   return ["| File | What came | Characters | Begins … ends |", "| --- | --- | ---: | --- |", ...rows].join(
     "\n",
   );
 }
 
-/** Most characters of a file's beginning, and of its end. */
-const SHOWN = 80;
+/** Maximum number of characters of each end of a file. */
+const MAX_END = 80;
 
-/** A text in a cell of a table, without the marks of Markdown. */
+/** Formats a text for a cell of a table, without the syntax of Markdown. */
 function inline(text: string): string {
   return text
     .replace(/[|`*_<>[\]#\\~]/g, "")
@@ -134,7 +134,7 @@ function cutText(text: string): string {
   return text.length > MAX_TEXT ? `${signs.slice(0, MAX_TEXT).join("")}… (${text.length} characters)` : text;
 }
 
-/** Three prompts of the chat, other ones each turn. */
+/** Lists three prompts of the chat. Each turn lists others. */
 function listSuggestions({ messages }: ChatRequest): string[] {
   const offered = demoPrompts.filter(
     ({ room, tool, needsImage, after }) => room === "chat" && !tool && !needsImage && !after,

@@ -9,6 +9,7 @@ import { AssetCard } from "@/components/sluice/asset-card";
 import { Refusals } from "@/components/sluice/attachments";
 import { Button } from "@/components/sluice/button";
 import { listURLs } from "@/components/sluice/form-fields";
+import { quoteName } from "@/components/sluice/format";
 import {
   createItemId,
   createStoredList,
@@ -77,7 +78,7 @@ export function AssetsRoom() {
     const problems: string[] = [];
     for (const file of files)
       if ((await checkMedia([{ media: file, use: "chat_image" }])).length > 0)
-        problems.push(`“${file.name}” is not an image.`);
+        problems.push(`${quoteName(file.name)} is not an image.`);
       else void register(file.name, await toDataURI(file));
     setRefusals(problems);
   };
@@ -95,7 +96,7 @@ export function AssetsRoom() {
       <section aria-label="New asset" className="flex flex-col gap-4 rounded-2xl border bg-card p-4">
         <div className="flex flex-wrap items-center gap-3">
           <p className="grow text-sm text-muted-foreground">Add an image once. Use it in many videos.</p>
-          <Button look="primary" onClick={() => input.current?.click()}>
+          <Button variant="primary" onClick={() => input.current?.click()}>
             <Upload aria-hidden />
             Choose images
           </Button>

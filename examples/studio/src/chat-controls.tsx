@@ -9,6 +9,7 @@ import { Cost } from "@/components/sluice/cost";
 import { ModelMenu } from "@/components/sluice/model-menu";
 import { ModelSettings } from "@/components/sluice/model-settings";
 import { Popover } from "@/components/sluice/popups";
+import { createStoredList, isStoredItem, type StoredItem } from "@/components/sluice/stored-list";
 import { toast } from "@/components/sluice/toasts";
 import { changeSettings, chatSettings, models } from "./chat-options.js";
 import { storage } from "./client.js";
@@ -41,6 +42,34 @@ export function ChatCost({ ended }: { readonly ended: readonly ChatNode[] }) {
   return <Cost cost={calculateCost(ended, prices)} title="Play money" />;
 }
 
+/** Small images of the chats that have one: data URIs. */
+interface Thumbnail extends StoredItem {
+  readonly image: string;
+}
+
+const thumbnails = createStoredList<Thumbnail>({
+  storage,
+  name: "thumbnails",
+  isItem: (record): record is Thumbnail => isStoredItem(record, "image"),
+});
+
+/** Width and height of a thumbnail, in pixels: twice its size in the list, for sharp screens. */
+const THUMBNAIL_SIZE = 48;
+
+/** Stores the middle of the first image of a message as the thumbnail of its chat. */
+export async function storeThumbnail(id: string, [file]: readonly unknown[] = []): Promise<void> {
+  if (!(file instanceof Blob)) return;
+  const image = await createImageBitmap(file);
+  const { width, height } = image;
+  const side = Math.min(width, height);
+  const canvas = document.createElement("canvas");
+  canvas.width = THUMBNAIL_SIZE;
+  canvas.height = THUMBNAIL_SIZE;
+  const area = [(width - side) / 2, (height - side) / 2, side, side] as const;
+  canvas.getContext("2d")?.drawImage(image, ...area, 0, 0, THUMBNAIL_SIZE, THUMBNAIL_SIZE);
+  thumbnails.put({ id, at: Date.now(), image: canvas.toDataURL("image/webp", 0.8) });
+}
+
 interface ChatListProps {
   readonly activeId: string | undefined;
   readonly onOpen: () => void;
@@ -49,6 +78,7 @@ interface ChatListProps {
 /** The conversations of this browser. */
 export function ChatList({ activeId, onOpen }: ChatListProps) {
   const { conversations, removed, isRestoring, hasMore, ...list } = useConversations({ storage });
+  const images = thumbnails.useItems();
   const isGone = removed.some(({ id }) => id === activeId);
   useEffect(() => {
     if (isGone) openRoute("chat", undefined, { replace: true });
@@ -71,14 +101,22 @@ export function ChatList({ activeId, onOpen }: ChatListProps) {
         activeId={activeId}
         createHref={(id) => formatRoute("chat", id)}
         onOpen={onOpen}
+        thumbnails={new Map(images.map(({ id, image }) => [id, image]))}
         onUpdate={list.update}
         onRemove={({ id }) => {
+          const thumbnail = images.find((one) => one.id === id);
           list.remove(id);
-          toast("Chat deleted", { onUndo: () => list.restore(id) });
+          thumbnails.remove(id);
+          toast("Chat deleted", {
+            onUndo() {
+              list.restore(id);
+              if (thumbnail) thumbnails.put(thumbnail);
+            },
+          });
         }}
       />
       {hasMore && (
-        <Button look="quiet" className="shrink-0" onClick={list.showMore}>
+        <Button variant="quiet" className="shrink-0" onClick={list.showMore}>
           Show more
         </Button>
       )}

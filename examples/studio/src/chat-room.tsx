@@ -13,6 +13,7 @@ import {
   isFirstResponseDue,
   markedMessage,
   pendingQuestion,
+  showCall,
   takeFocus,
   useChatDraft,
   useRunningCode,
@@ -81,6 +82,7 @@ function Conversation({ id, isNew, onList }: ConversationProps) {
   const title = active?.title || "Chat";
   const send: typeof chat.send = (text, options) => {
     if (isNew) openRoute("chat", id, { replace: true });
+    void loadControls().then(({ storeThumbnail }) => storeThumbnail(id, options?.images));
     return chat.send(text, options);
   };
   useTitle(isBusy ? `Responding… ${title}` : title);
@@ -146,6 +148,7 @@ function Conversation({ id, isNew, onList }: ConversationProps) {
           renderTool={renderTool}
           toolTitles={toolTitles}
           describe={describe}
+          onDetails={showCall}
           markedId={markedId}
           onModel={(next) => changeSettings({ model: next })}
           controls={

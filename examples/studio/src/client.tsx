@@ -83,7 +83,7 @@ export const client = createClient({
   ...(isHosted && { user: baseURL }),
   baseURL,
   resume: streamResumption(),
-  // the emulator looks up assets at this path
+  // the emulator variants up assets at this path
   gateway: { includeUsage: true, assetLookup: "/gamma/asset/GetAsset" },
   onEvent: ({ type }) => type === "first-chunk" && isOfflineNext && goOffline(),
   // the emulator pauses for seconds at most, so a stalled stream continues soon

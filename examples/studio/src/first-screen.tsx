@@ -82,7 +82,7 @@ export function Welcome() {
         </p>
       </div>
       <div className="flex flex-wrap gap-2">
-        <Button look="primary" {...onPressOnce(() => pendingQuestion.set({ text: prompts.example }))}>
+        <Button variant="primary" {...onPressOnce(() => pendingQuestion.set({ text: prompts.example }))}>
           <Play aria-hidden />
           Stream a response
         </Button>

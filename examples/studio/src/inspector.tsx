@@ -7,18 +7,27 @@ import { Highlighted } from "@/components/sluice/highlighted-code";
 import { prices } from "./prices.js";
 import { Receipts } from "./receipts.js";
 import { openRoute, type Room } from "./rooms.js";
-import { inspectorTab, inspectorTabs, isInspectorOpen, isWide, markedMessage, runningCode } from "./state.js";
+import {
+  inspectorTab,
+  inspectorTabs,
+  isInspectorOpen,
+  isWide,
+  markedMessage,
+  runningCode,
+  shownCall,
+} from "./state.js";
 
 /** Shows the code of the current room, the requests of the client, and their costs. */
 export function Inspector({ room }: { readonly room: Room }) {
   const tab = useStore(inspectorTab);
+  const call = useStore(shownCall);
   return (
     <>
       <div className="flex items-center gap-1 border-b p-2">
         {inspectorTabs.map((name) => (
           <Button
             key={name}
-            look="quiet"
+            variant="quiet"
             aria-pressed={name === tab}
             className="aria-pressed:bg-secondary aria-pressed:text-foreground"
             onClick={() => inspectorTab.set(name)}
@@ -35,7 +44,12 @@ export function Inspector({ room }: { readonly room: Room }) {
       {tab === "Receipts" && <Receipts />}
       {tab === "Calls" && (
         <div className="min-h-0 grow">
-          <SluiceDevtoolsPanel prices={prices} onShowMessage={showMessage} />
+          <SluiceDevtoolsPanel
+            key={call?.count}
+            messageId={call?.messageId}
+            prices={prices}
+            onShowMessage={showMessage}
+          />
         </div>
       )}
     </>

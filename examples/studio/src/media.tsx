@@ -2,6 +2,7 @@ import { checkMedia, fitImage, toDataURI, uploadMedia } from "@sluice/media";
 import { type ReactNode, type RefObject, useState } from "react";
 import type { FormValues, MediaField } from "@/components/sluice/form-fields";
 import { describeFileProblem } from "@/components/sluice/form-problems";
+import { quoteName } from "@/components/sluice/format";
 import { MediaFields } from "@/components/sluice/media-fields";
 import { MediaSettings } from "@/components/sluice/media-settings";
 import { PromptForm, type PromptFormProps } from "@/components/sluice/prompt-form";
@@ -22,13 +23,13 @@ async function uploadFile(file: File, field: MediaField): Promise<string> {
     );
     const { mediabunny } = await import("@sluice/media/mediabunny");
     const [issue] = use ? await checkMedia([{ media: file, use }], { parser: mediabunny }) : [];
-    if (issue) throw new TypeError(`“${file.name}”: ${describeFileProblem(issue.rule)}`);
+    if (issue) throw new TypeError(`${quoteName(file.name)}: ${describeFileProblem(issue.rule)}`);
     return (await uploadMedia(client, file)).url;
   }
   const frame = (["first_frame", "last_frame", "reference_image"] as const).find((use) => use === field.name);
   const isImage = frame || (await checkMedia([{ media: file, use: "chat_image" }])).length === 0;
   const image = isImage && (frame ? await fitImage(file, frame).catch(() => undefined) : { blob: file });
-  if (!image) throw new TypeError(`“${file.name}” is not an image.`);
+  if (!image) throw new TypeError(`${quoteName(file.name)} is not an image.`);
   return field.accept === "" ? (await uploadMedia(client, image.blob)).url : toDataURI(image.blob);
 }
 

@@ -4,7 +4,7 @@ import { formatReceiptsCSV, listReceipts, type Receipt } from "@sluice/react";
 import { Download } from "lucide-react";
 import { useEffect, useState } from "react";
 import { Badge, Button } from "@/components/sluice/button";
-import { formatCost } from "@/components/sluice/cost-text";
+import { formatCost } from "@/components/sluice/cost";
 import { saveFile } from "@/components/sluice/download";
 import { formatModel } from "@/components/sluice/format";
 import { client, storage } from "./client.js";

@@ -1,5 +1,6 @@
 import { Box, Clapperboard, Image, MessageSquare } from "lucide-react";
 import { type ComponentType, lazy, useState, useSyncExternalStore } from "react";
+import { createItemId } from "@/components/sluice/stored-list";
 
 /** Loads a part of the page with the client. The first screen needs no client. */
 export function loadPart<Props extends object>(load: () => Promise<ComponentType<Props>>) {
@@ -107,13 +108,8 @@ export function useRoute(): Route {
 /** Returns the chat of the address. A new chat has an id before it has an address. */
 export function useChatId(): { readonly id: string; readonly isNew: boolean } {
   const { id } = useRoute();
-  const [fresh, setFresh] = useState(() => ({ id: createId(), isUsed: false }));
+  const [fresh, setFresh] = useState(() => ({ id: createItemId(), isUsed: false }));
   if (id === fresh.id && !fresh.isUsed) setFresh({ ...fresh, isUsed: true });
-  if (id === undefined && fresh.isUsed) setFresh({ id: createId(), isUsed: false });
+  if (id === undefined && fresh.isUsed) setFresh({ id: createItemId(), isUsed: false });
   return { id: id ?? fresh.id, isNew: id === undefined };
-}
-
-/** Creates an id of 128 random bits. Pages without https have no `randomUUID`. */
-function createId(): string {
-  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (word) => word.toString(36)).join("");
 }

@@ -105,7 +105,7 @@ function Header({ room }: { readonly room: Room }) {
         <ThemeIcon aria-hidden />
       </IconButton>
       <Button
-        look="quiet"
+        variant="quiet"
         className="aria-pressed:bg-secondary aria-pressed:text-foreground"
         data-tip="Ctrl+."
         aria-label="Inspector"

@@ -94,6 +94,15 @@ export function toggleInspector(): void {
 /** Id of the message that its chat marks, because the user pressed its call. */
 export const markedMessage = atom<string | undefined>(undefined);
 
+/** A message whose call the inspector shows. `count` differs for each press. */
+export const shownCall = atom<{ readonly messageId: string; readonly count: number } | undefined>(undefined);
+
+/** Opens the inspector with the call of a message. */
+export function showCall(messageId: string): void {
+  shownCall.set({ messageId, count: (shownCall.get()?.count ?? 0) + 1 });
+  showTab("Calls");
+}
+
 /** True while the palette is open. */
 export const isPaletteOpen = atom(false);
 

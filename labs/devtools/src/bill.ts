@@ -12,23 +12,25 @@ export interface Bill {
   /** Number of requests with unknown billing. */
   readonly unknown: number;
   /** True if the request was retried with the same key, and the server says that it bills a key once. */
-  readonly isOnce: boolean;
+  readonly isBilledOnce: boolean;
 }
 
 /** Counts the minimum and maximum bill of a call. Queries cost nothing. */
 export function computeBill({ requests }: Pick<CallRecord, "requests">): Bill {
-  const left = requests.filter(({ hasLeft }) => hasLeft);
-  const costs = left.map(classifyCost);
-  const keys = left.filter(({ isPaid }) => isPaid).map(({ key, isOnce }) => (isOnce ? key : undefined));
-  const isOnce = keys.length > 1 && keys[0] !== undefined && new Set(keys).size === 1;
+  const sent = requests.filter(({ wasSent }) => wasSent);
+  const costs = sent.map(classifyCost);
+  const keys = sent
+    .filter(({ isPaid }) => isPaid)
+    .map(({ key, isBilledOnce }) => (isBilledOnce ? key : undefined));
+  const isBilledOnce = keys.length > 1 && keys[0] !== undefined && new Set(keys).size === 1;
   const billed = costs.filter((cost) => cost === "billed").length;
   const unknown = costs.filter((cost) => cost === "unknown").length;
-  if (!isOnce) return { sent: left.length, billed, unknown, isOnce };
+  if (!isBilledOnce) return { sent: sent.length, billed, unknown, isBilledOnce };
   return {
-    sent: left.length,
+    sent: sent.length,
     billed: Math.min(billed, 1),
     unknown: billed ? 0 : Math.min(unknown, 1),
-    isOnce,
+    isBilledOnce,
   };
 }
 
@@ -40,9 +42,9 @@ function classifyCost({ isPaid, status }: TappedRequest): "free" | "billed" | "u
 }
 
 /** Describes the bill in one sentence. */
-export function describeBill({ sent, billed, unknown, isOnce }: Bill): string {
+export function describeBill({ sent, billed, unknown, isBilledOnce }: Bill): string {
   const left = `${sent === 0 ? "Nothing" : formatCount(sent, "request")} left the page`;
-  const once = isOnce ? " under one key, which the proxy bills once" : "";
+  const once = isBilledOnce ? " under one key, which the proxy bills once" : "";
   const counts = [billed && `${billed} billed`, unknown && `${unknown} may be billed`].filter(Boolean);
   return `${left}${once}: ${counts.join(", ") || "nothing billed"}`;
 }

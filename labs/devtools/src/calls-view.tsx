@@ -1,7 +1,7 @@
 import type { Client } from "@sluice/core";
 import type { Prices } from "@sluice/prices";
 import { describeError } from "@sluice/react";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { computeBill, describeBill, describeKnown } from "./bill.js";
 import { formatCost } from "./cost.js";
 import { faultTexts } from "./faults.js";
@@ -11,23 +11,35 @@ import { formatBytes, formatDuration, formatTime } from "./texts.js";
 
 export interface CallsViewProps {
   readonly client: Client;
-  readonly prices: Prices | undefined;
+  readonly prices?: Prices | undefined;
   readonly recorded: Recorded;
   /** Shows the message of a call in the app. @default calls have no button for it */
   readonly onShowMessage?: ((messageId: string, chatId: string | undefined) => void) | undefined;
+  /**
+   * Message whose last call is open at first. Mount the panel with another `key` to open the call of another message.
+   * @default all calls are closed
+   */
+  readonly messageId?: string | undefined;
   readonly onClear: () => void;
 }
 
 /** The calls, newest first. Each row can be opened. */
-export function CallsView({ client, prices, recorded, onShowMessage, onClear }: CallsViewProps) {
+export function CallsView(props: CallsViewProps) {
+  const { client, prices, recorded, onShowMessage, messageId, onClear } = props;
   const { calls, dropped } = recorded;
-  const [openId, setOpenId] = useState<string>();
+  const [first] = useState(() => messageId && calls.find((call) => call.messageId === messageId)?.callId);
+  const [openId, setOpenId] = useState(first);
+  const firstRow = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    firstRow.current?.scrollIntoView({ block: "nearest" });
+  }, []);
   if (calls.length === 0) return <p>No calls yet. Use the app.</p>;
   return (
     <>
+      {messageId && !first && <p>The call of this message was not recorded.</p>}
       <ol aria-label="Calls">
         {calls.map((call) => (
-          <li key={call.callId}>
+          <li key={call.callId} ref={call.callId === first ? firstRow : undefined}>
             <div className="head">
               <button
                 type="button"
@@ -64,7 +76,7 @@ export function CallsView({ client, prices, recorded, onShowMessage, onClear }: 
 
 interface CallProps {
   readonly call: CallRecord;
-  readonly prices: Prices | undefined;
+  readonly prices?: Prices | undefined;
 }
 
 function CallHead({ call, prices }: CallProps) {
@@ -85,30 +97,10 @@ function CallHead({ call, prices }: CallProps) {
 }
 
 function CallBody({ client, call, prices }: CallProps & { readonly client: Client }) {
-  const { path, attempts, firstChunkMs, end, warnings, requests, chatId, isTrimmed } = call;
-  const requestId = attempts.at(-1)?.requestId;
+  const { attempts, warnings, requests, isTrimmed } = call;
   return (
     <div className="body">
-      <dl>
-        <Fact name="Path" value={path} />
-        <Fact name="Chat" value={chatId} />
-        <Fact name="Request id" value={requestId} />
-        <Fact
-          name="First token"
-          value={firstChunkMs === undefined ? undefined : formatDuration(firstChunkMs)}
-        />
-        <Fact name="Model" value={end?.responseModel} />
-        <Fact name="Finish" value={end?.finishReason} />
-        <Fact name="Tokens" value={end?.usage?.total_tokens} />
-        <Fact name="Cost" value={prices && formatCost([call], prices)} />
-        <Fact
-          name="Error"
-          value={end?.error instanceof Error ? client.scrub(end.error.message) : undefined}
-        />
-        <Fact name="Shown" value={end?.error === undefined ? undefined : describeShown(end.error)} />
-        <Fact name="App knows" value={describeKnown(call)} />
-        <Fact name="Bill" value={getTap(client) ? describeBill(computeBill(call)) : undefined} />
-      </dl>
+      <CallFacts client={client} call={call} prices={prices} />
       <ol className="steps" aria-label="Attempts">
         {attempts.map(({ attempt, status, ms, retry }) => (
           <li key={attempt}>
@@ -131,9 +123,41 @@ function CallBody({ client, call, prices }: CallProps & { readonly client: Clien
   );
 }
 
-/** Returns the text of `describeError` for a user. */
-export function describeShown(error: unknown): string {
-  const { title, hint } = describeError(error);
+/** What happened to a call, what its user saw, and its bill. */
+export function CallFacts({ client, call, prices }: CallProps & { readonly client: Client }) {
+  const { kind, model, path, attempts, firstChunkMs, end, requests, chatId } = call;
+  const faults = requests.flatMap(({ fault }) => (fault ? [faultTexts[fault].name] : []));
+  const repeats = (requests.length || attempts.length) - 1;
+  return (
+    <dl>
+      <Fact name="Fault" value={faults.join(", ") || undefined} />
+      <Fact name="Call" value={`${kind} ${model ?? path}`} />
+      <Fact name="Outcome" value={end?.outcome ?? "in flight"} />
+      <Fact name="User sees" value={describeShown(end)} />
+      <Fact name="Repeated" value={repeats > 1 ? `${repeats} times` : repeats > 0 ? "once" : "no"} />
+      <Fact name="App knows" value={describeKnown(call)} />
+      <Fact name="Bill" value={getTap(client) ? describeBill(computeBill(call)) : undefined} />
+      <Fact name="Cost" value={prices && formatCost([call], prices)} />
+      <Fact name="Tokens" value={end?.usage?.total_tokens} />
+      <Fact
+        name="First token"
+        value={firstChunkMs === undefined ? undefined : formatDuration(firstChunkMs)}
+      />
+      <Fact name="Finish" value={end?.finishReason} />
+      <Fact name="Model" value={end?.responseModel} />
+      <Fact name="Error" value={end?.error instanceof Error ? client.scrub(end.error.message) : undefined} />
+      <Fact name="Chat" value={chatId} />
+      <Fact name="Path" value={path} />
+      <Fact name="Request id" value={attempts.at(-1)?.requestId} />
+    </dl>
+  );
+}
+
+/** Describes what the user of a call saw: the text of `describeError` for an error. */
+function describeShown(end: CallRecord["end"]): string {
+  if (!end) return "waits";
+  if (end.error === undefined) return "the response";
+  const { title, hint } = describeError(end.error);
   return `${title}. ${hint}`;
 }
 

@@ -35,6 +35,7 @@ function formatMoney({ amount, currency }: { readonly amount: number; readonly c
       amount,
     );
   } catch {
-    return `${amount} ${currency}`;
+    // an app may have a currency of its own
+    return `${amount.toLocaleString("en", { maximumSignificantDigits: 3 })} ${currency}`;
   }
 }

@@ -10,7 +10,7 @@ import { useShadowRoot } from "./shadow-root.js";
 /** Props of {@link SluiceDevtoolsPanel}. */
 export interface SluiceDevtoolsPanelProps
   extends Omit<SluiceDevtoolsProps, "defaultOpen">,
-    Pick<CallsViewProps, "onShowMessage"> {}
+    Pick<CallsViewProps, "onShowMessage" | "messageId"> {}
 
 /**
  * The panel of `SluiceDevtools` as a part of the page. It fills its parent. The recording starts with its first mount.
@@ -33,13 +33,13 @@ function PanelOfProvider(props: Omit<DockedProps, "client">) {
   return <DockedPanel client={useClient()} {...props} />;
 }
 
-function DockedPanel({ client, prices, onShowMessage }: DockedProps) {
+function DockedPanel({ client, ...props }: DockedProps) {
   const container = useRef<HTMLDivElement>(null);
   const root = useShadowRoot(container);
   useEffect(() => getRecording(client).start(), [client]);
   const panel = (
     <Suspense>
-      <Panel client={client} prices={prices} onShowMessage={onShowMessage} />
+      <Panel client={client} {...props} />
     </Suspense>
   );
   return (

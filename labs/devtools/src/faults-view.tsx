@@ -1,9 +1,8 @@
 import type { Client } from "@sluice/core";
 import { useState, useSyncExternalStore } from "react";
-import { computeBill, describeBill, describeKnown } from "./bill.js";
-import { describeShown } from "./calls-view.js";
+import { CallFacts } from "./calls-view.js";
 import { type Fault, faultTexts } from "./faults.js";
-import type { CallRecord, Recorded } from "./recording.js";
+import type { Recorded } from "./recording.js";
 import { getTap, type Tap } from "./tap.js";
 
 /** Buttons that play faults on the app, and the calls they affect. */
@@ -23,7 +22,7 @@ export function FaultsView({ client, recorded }: { readonly client: Client; read
       <ol aria-label="Calls that a fault has hit">
         {hit.map((call) => (
           <li key={call.callId} className="body">
-            <Effect call={call} />
+            <CallFacts client={client} call={call} />
           </li>
         ))}
       </ol>
@@ -75,30 +74,5 @@ function FaultButtons({ tap }: { readonly tap: Tap }) {
       </fieldset>
       <p role="status">{armed ? `Waits for ${faultTexts[armed.fault].waitsFor}.` : note}</p>
     </>
-  );
-}
-
-/** Describes the effect of a fault: what the user saw, if a retry was sent, and the bill. */
-function Effect({ call }: { readonly call: CallRecord }) {
-  const { kind, model, path, end, requests, attempts } = call;
-  const faults = requests.flatMap(({ fault }) => (fault ? [faultTexts[fault].name] : []));
-  const repeats = requests.length > 0 ? requests.length - 1 : attempts.length - 1;
-  return (
-    <dl aria-label={`${faults.join(", ")}: ${kind}`}>
-      <dt>Fault</dt>
-      <dd>
-        {faults.join(", ")} on {kind} {model ?? path}
-      </dd>
-      <dt>Outcome</dt>
-      <dd>{end?.outcome ?? "in flight"}</dd>
-      <dt>User sees</dt>
-      <dd>{!end ? "waits" : end.error === undefined ? "the response" : describeShown(end.error)}</dd>
-      <dt>Repeated</dt>
-      <dd>{repeats > 1 ? `${repeats} times` : repeats > 0 ? "once" : "no"}</dd>
-      <dt>App knows</dt>
-      <dd>{describeKnown(call)}</dd>
-      <dt>Bill</dt>
-      <dd>{describeBill(computeBill(call))}</dd>
-    </dl>
   );
 }

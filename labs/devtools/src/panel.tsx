@@ -10,7 +10,7 @@ import { UsageView } from "./usage-view.js";
 const tabs = ["Calls", "Faults", "Chats", "Tasks", "Usage"] as const;
 type Tab = (typeof tabs)[number];
 
-interface PanelProps extends Pick<CallsViewProps, "client" | "prices" | "onShowMessage"> {
+interface PanelProps extends Pick<CallsViewProps, "client" | "prices" | "onShowMessage" | "messageId"> {
   /** Absent if something else closes the panel. */
   readonly onClose?: () => void;
 }
@@ -20,8 +20,8 @@ const lastTabs = new WeakMap<Client, Tab>();
 
 /** The panel. It is loaded when it is opened. */
 export function Panel({ onClose, ...props }: PanelProps) {
-  const { client } = props;
-  const [tab, setTab] = useState(lastTabs.get(client) ?? "Calls");
+  const { client, messageId } = props;
+  const [tab, setTab] = useState((messageId ? undefined : lastTabs.get(client)) ?? "Calls");
   const select = (next: Tab) => {
     lastTabs.set(client, next);
     setTab(next);

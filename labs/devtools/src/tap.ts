@@ -17,12 +17,12 @@ export interface Frame {
 /**
  * How a request ended.
  *
- * - `whole`: the page has the complete response
+ * - `complete`: the page has the whole response
  * - `broken`: the connection broke before or within the response
- * - `left`: the page aborted it
+ * - `aborted`: the page aborted it
  * - `not-sent`: a fault ended it in the page
  */
-export type RequestEnd = "whole" | "broken" | "left" | "not-sent";
+export type RequestEnd = "complete" | "broken" | "aborted" | "not-sent";
 
 /** One request, as seen by the tap. */
 export interface TappedRequest {
@@ -36,7 +36,7 @@ export interface TappedRequest {
   /** True if the gateway may bill it. */
   readonly isPaid: boolean;
   /** True if it was sent. */
-  readonly hasLeft: boolean;
+  readonly wasSent: boolean;
   /** Fault that affected it. */
   readonly fault: Fault | undefined;
   /** Status of the response, from the server or the fault. */
@@ -45,7 +45,7 @@ export interface TappedRequest {
   /** Its `idempotency-key`. Never shown. */
   readonly key: string | undefined;
   /** True if the server says that it replays the response to a repeated key. */
-  readonly isOnce: boolean;
+  readonly isBilledOnce: boolean;
   /** Number of frames, including dropped frames. */
   readonly frameCount: number;
   readonly frames: readonly Frame[];
@@ -130,8 +130,8 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
   let count = 0;
   /** Call of the next request. */
   let announced: string | undefined;
-  let cable = new AbortController();
-  /** `x-sluice-features` of the last response with this header. */
+  let connection = new AbortController();
+  /** Header `x-sluice-features` of the last response that had it. */
   let features: string | null = null;
 
   const fetchTapped: Fetch = (request) => {
@@ -139,7 +139,7 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
     record.fault = takeFault(record);
     notify(record);
     return forward(request, record).catch((error) => {
-      record.end ??= request.signal.aborted ? "left" : "broken";
+      record.end ??= request.signal.aborted ? "aborted" : "broken";
       notify(record);
       throw error;
     });
@@ -161,8 +161,8 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
     armed = next;
     armedStore.flush();
     if (next?.fault !== "offline") return;
-    cable.abort(createConnectionError());
-    cable = new AbortController();
+    connection.abort(createConnectionError());
+    connection = new AbortController();
   }
 
   function open(request: Request): Writable {
@@ -177,12 +177,12 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
       method,
       path: pathname + search,
       isPaid: isPaidPath(pathname),
-      hasLeft: false,
+      wasSent: false,
       fault: undefined,
       status: undefined,
       end: undefined,
       key: headers.get("idempotency-key") ?? undefined,
-      isOnce: false,
+      isBilledOnce: false,
       frameCount: 0,
       frames: [],
       body: undefined,
@@ -224,13 +224,13 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
       record.end = "not-sent";
       throw createConnectionError();
     }
-    const { signal } = cable;
-    record.hasLeft = true;
+    const { signal } = connection;
+    record.wasSent = true;
     const response = await rejectOnAbort(send(request), signal);
     record.status = response.status;
     features = response.headers.get("x-sluice-features") ?? features;
-    const word = record.path.includes("/chat/") ? "resumable-streams" : "idempotency";
-    record.isOnce = (features ?? "").split(/\s*,\s*/).includes(word);
+    const feature = record.path.includes("/chat/") ? "resumable-streams" : "idempotency";
+    record.isBilledOnce = (features ?? "").split(/\s*,\s*/).includes(feature);
     if (record.fault === "lost-response") {
       response.body?.cancel().catch(() => {});
       throw createConnectionError();
@@ -238,10 +238,15 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
     return tapResponse(response, record, request.signal, signal);
   }
 
-  function tapResponse(response: Response, record: Writable, left: AbortSignal, cut: AbortSignal): Response {
+  function tapResponse(
+    response: Response,
+    record: Writable,
+    aborted: AbortSignal,
+    cut: AbortSignal,
+  ): Response {
     const { body, status, statusText, headers } = response;
     if (!(body instanceof ReadableStream)) {
-      record.end = "whole";
+      record.end = "complete";
       notify(record);
       return response;
     }
@@ -258,11 +263,11 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
         notify(record);
       },
       onEnd(end: RequestEnd) {
-        record.end = left.aborted ? "left" : end;
+        record.end = aborted.aborted ? "aborted" : end;
         notify(record);
       },
     };
-    const signal = AbortSignal.any([left, cut]);
+    const signal = AbortSignal.any([aborted, cut]);
     const settings = { isStream, fault, signal, maxText: isStream ? MAX_FRAME_TEXT : MAX_BODY_TEXT };
     return new Response(tapBody(body, observer, settings), { status, statusText, headers });
   }

@@ -1,7 +1,7 @@
 import { createConnectionError, EVENTS_BEFORE } from "./faults.js";
 
 /** End of a body: read to its end, broken by a fault or the network, or aborted by the page. */
-export type BodyEnd = "whole" | "broken" | "left";
+export type BodyEnd = "complete" | "broken" | "aborted";
 
 /** Observer of a body. */
 export interface BodyObserver {
@@ -47,7 +47,7 @@ export function tapBody(
           controller.error(error);
         }),
       cancel(reason) {
-        end("left");
+        end("aborted");
         return reader.cancel(reason);
       },
     },
@@ -64,7 +64,7 @@ export function tapBody(
     if (fault && (done || frames.count() >= EVENTS_BEFORE)) return breakOff();
     if (!done) return;
     frames.end();
-    end("whole");
+    end("complete");
     controller.close();
   }
 

@@ -297,6 +297,24 @@ test("A call of a chat leads to its message in the app, and other calls have no 
   expect(shown).toEqual([[messages.at(-1)?.id, "reef"]]);
 });
 
+test("The panel opens with the call of a message, and says so if it was not recorded", async () => {
+  const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
+  const client = createClient({ ...emulator.clientOptions, clock: createTestClock() });
+  const { rerender } = render(<SluiceDevtoolsPanel client={client} />);
+  const { show } = await openPanel();
+  const chat = createChatStore(client, { id: "reef", model: "delta-5.3" });
+  const { messages } = await act(() => chat.send("Why is the sky blue?"));
+  await act(() => paint(client));
+  show("Usage");
+  const showMessage = async (messageId: string | undefined) => {
+    rerender(<SluiceDevtoolsPanel key={messageId} client={client} messageId={messageId} />);
+    return (await openPanel()).view;
+  };
+  const open = (await showMessage(messages.at(-1)?.id)).getAllByRole("button", { expanded: true });
+  expect(open.map(({ textContent }) => textContent)).toEqual([expect.stringContaining("delta-5.3")]);
+  (await showMessage("unknown")).getByText("The call of this message was not recorded.");
+});
+
 function Chat({ onRender }: { readonly onRender: (chat: ReturnType<typeof useChatStream>) => void }) {
   onRender(useChatStream({ id: "reef", model: "delta-5.3" }));
   return null;

@@ -1,12 +1,15 @@
 "use client";
 
-import type { ChatMessage, VideoTaskEntry } from "@sluice/react";
+import { checkRequest } from "@sluice/core/schemas";
+import type { ChatMessage, Conversation, VideoTaskEntry } from "@sluice/react";
 import { type ReactNode, useState } from "react";
 import { Button } from "@/components/sluice/button";
+import { ConversationList } from "@/components/sluice/conversation-list";
 import { Cost, Estimate } from "@/components/sluice/cost";
 import { Elsewhere, SyncStatus } from "@/components/sluice/devices";
 import { ImageTile } from "@/components/sluice/image-tile";
 import { Markdown } from "@/components/sluice/markdown";
+import { MediaSettings } from "@/components/sluice/media-settings";
 import { UserMessage } from "@/components/sluice/message";
 import { ModelMenu } from "@/components/sluice/model-menu";
 import { ModelSettings } from "@/components/sluice/model-settings";
@@ -14,11 +17,14 @@ import { Popover } from "@/components/sluice/popups";
 import { Select } from "@/components/sluice/select";
 import { Steps } from "@/components/sluice/steps";
 import { Toasts, toast } from "@/components/sluice/toasts";
+import { Tooltips } from "@/components/sluice/tooltips";
+import { useMediaForm } from "@/components/sluice/use-media-form";
+import { createVideoForm, createVideoRequest } from "@/components/sluice/video-form";
 import { VideoTaskCard } from "@/components/sluice/video-task-card";
+import { GalleryChat, storage } from "./chat";
 import { markdown } from "./markdown";
-import { VideoForm } from "./video-form";
 
-/* Shows each component in its rare states, which depend on a server, another device or a failure. */
+/* A chat, and the components in states that depend on a server, another device or a failure. */
 
 const nothing = () => {};
 const question: ChatMessage = {
@@ -27,6 +33,13 @@ const question: ChatMessage = {
   content: "Why is the sea blue?",
   branches: ["q0", "q1", "q2"],
 };
+const conversation = { createdAt: 0, updatedAt: 0, isPinned: false };
+const conversations: readonly Conversation[] = [
+  { ...conversation, id: "1", title: "Tides", status: "ready", isPinned: true },
+  { ...conversation, id: "2", title: "Reefs", status: "responding-elsewhere" },
+  { ...conversation, id: "3", title: "Dunes", status: "requires-action" },
+  { ...conversation, id: "4", title: "Rivers", status: "error" },
+];
 const lost: VideoTaskEntry = {
   key: "v1",
   model: "beta3.0-video",
@@ -60,7 +73,7 @@ const ratios = [
   { value: "16:9", label: "Wide", note: "As on a screen" },
 ] as const;
 
-/** The components in rare states. */
+/** A page of the components. */
 export function Gallery() {
   const [pressed, setPressed] = useState("nothing");
   const [model, setModel] = useState<(typeof models)[number]["id"]>("delta-5.3");
@@ -69,8 +82,20 @@ export function Gallery() {
   const press = (name: string) => () => setPressed(name);
   return (
     <main className="mx-auto flex max-w-3xl flex-col gap-6 p-6">
-      <h1 className="text-lg font-semibold">Rare states</h1>
+      <h1 className="text-lg font-semibold">Components of Sluice</h1>
+      <Part title="Chat">
+        <GalleryChat />
+      </Part>
       <p role="status">Pressed: {pressed}</p>
+      <Part title="Conversations">
+        <ConversationList
+          conversations={conversations}
+          activeId="1"
+          onOpen={press("conversation")}
+          onUpdate={press("update")}
+          onRemove={press("delete conversation")}
+        />
+      </Part>
       <Part title="Branches">
         <UserMessage message={question} onEdit={nothing} onSwitchBranch={press("version")} />
       </Part>
@@ -96,7 +121,7 @@ export function Gallery() {
         />
       </Part>
       <Part title="Form of a video">
-        <VideoForm />
+        <VideoSettings />
       </Part>
       <Part title="Devices">
         <Elsewhere chat={{ isRunningElsewhere: true, stop: press("stop") }} />
@@ -129,7 +154,24 @@ export function Gallery() {
         <Button onClick={() => toast("Image deleted", { onUndo: press("undo") })}>Delete the image</Button>
       </Part>
       <Toasts />
+      <Tooltips />
     </main>
+  );
+}
+
+/** The settings of a video. */
+function VideoSettings() {
+  const form = useMediaForm({
+    kind: "video",
+    storage,
+    initial: "beta3.0-video",
+    createForm: createVideoForm,
+    check: ({ model, values }) => checkRequest(createVideoRequest(model, values)).issues,
+  });
+  return (
+    <div className="flex flex-wrap gap-2">
+      <MediaSettings form={form} />
+    </div>
   );
 }
 

@@ -1,6 +1,6 @@
 import { render } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { downloadMedia, shareMedia } from "@/components/sluice/download";
+import { downloadMedia } from "@/components/sluice/download";
 import { useLeaveWarning } from "@/components/sluice/use-leave-warning";
 
 /** Files that the page saved, by name. */
@@ -111,57 +111,6 @@ test("A download that breaks off in mid-file opens the link in a tab, and saves 
   });
   expect(await downloadMedia(url, "A reef")).toBe("opened");
   expect([saved, open.mock.calls.length]).toEqual([[], 1]);
-});
-
-/** A browser that hands files to apps; `share` is what it does with them. */
-function sharing(share: (data: ShareData) => Promise<void>) {
-  const shared: string[] = [];
-  vi.stubGlobal("navigator", {
-    onLine: true,
-    canShare: ({ files = [] }: ShareData) => files.length > 0,
-    share(data: ShareData) {
-      shared.push(...(data.files ?? []).map(({ name, type }) => `${name} (${type})`));
-      return share(data);
-    },
-  });
-  return shared;
-}
-const refusing = (name: string) => () => Promise.reject(new DOMException("refused", name));
-
-test("A file is handed to the app that the user chooses, without a link, and is not saved", async () => {
-  server(file("image/png"));
-  const shared = sharing(async (data) => expect(Object.keys(data)).toEqual(["files"]));
-  expect(await shareMedia(url, "A reef, at dawn!")).toBe("shared");
-  expect(shared).toEqual(["a-reef-at-dawn.png (image/png)"]);
-  expect(saved).toEqual([]);
-});
-
-test.each(["AbortError", "InvalidStateError"])(
-  "A share that ends with %s does nothing: no app was chosen, or the browser asks already",
-  async (name) => {
-    server(file("image/png"));
-    sharing(refusing(name));
-    expect(await shareMedia(url, "A reef")).toBe("cancelled");
-    expect(saved).toEqual([]);
-  },
-);
-
-test("A file that the browser does not share is saved: it refuses the type, shares no files, or cannot share", async () => {
-  server(file("image/png"));
-  sharing(refusing("NotAllowedError"));
-  expect(await shareMedia(url, "A reef")).toBe("saved");
-  vi.stubGlobal("navigator", { onLine: true, canShare: () => false });
-  expect(await shareMedia(url, "A reef")).toBe("saved");
-  vi.stubGlobal("navigator", { onLine: true });
-  expect(await shareMedia(url, "A reef")).toBe("saved");
-  expect(saved).toEqual(Array(3).fill("a-reef.png"));
-});
-
-test("A link that has ended is shared as nothing", async () => {
-  server(() => new Response(null, { status: 403 }));
-  const shared = sharing(async () => {});
-  expect(await shareMedia(url, "A reef")).toBe("expired");
-  expect([shared, saved]).toEqual([[], []]);
 });
 
 test("the browser asks before the page is left, while there is something to lose", () => {

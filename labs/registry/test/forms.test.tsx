@@ -214,22 +214,6 @@ test("a value that the new model does not have is left out, and comes back with 
   expect(createVideoRequest("gamma-video-2.0", values)).toMatchObject({ resolution: "4k" });
 });
 
-test("the media of a video decide which fields are shown", () => {
-  const listShown = (model: VideoModel, values: FormValues) =>
-    createVideoForm(model, values)
-      .fields.filter(({ isShown }) => isShown)
-      .map(({ name }) => name);
-  const frames: FormValues = { first_frame: [url] };
-  expect(listShown("beta3.0-video", {})).toEqual(expect.arrayContaining(["first_frame", "reference_image"]));
-  expect(listShown("beta3.0-video", frames)).not.toContain("reference_image");
-  expect(listShown("beta3.0-video", { reference_image: [url] })).not.toContain("first_frame");
-  expect(listShown("beta3.0-video", { link: [url] })).not.toContain("file");
-  expect(listShown("beta3.0-video", { file: [url], link: [url] })).toContain("file");
-  expect(listShown("gamma-video-1-5-pro-251215", {})).toContain("camera_fixed");
-  expect(listShown("gamma-video-1-5-pro-251215", frames)).not.toContain("camera_fixed");
-  expect(listShown("gamma-video-2.0", frames)).not.toContain("web_search");
-});
-
 test("the frame of another model's form is no frame for a model that takes none", () => {
   const { fields } = createVideoForm("gamma-video-1-0-pro-fast-251015", { last_frame: [url] });
   // a model with a frame has no still camera

@@ -8,8 +8,8 @@ import { fileURLToPath } from "node:url";
 import type { Workshop } from "../../../tests/support/new-app.ts";
 
 /*
- * What a stranger needs to take components home: the registry as static files, as the site has them, and a registry of
- * npm for the packages of this repository, which nobody has published.
+ * What an app needs to add components: the registry as static files, as on the docs site, and an npm registry with the
+ * packages of this repository, which are not published.
  */
 
 const source = fileURLToPath(new URL("..", import.meta.url));
@@ -97,14 +97,13 @@ export function cn(...inputs: ClassValue[]) {
 }
 `;
 
-/** A page of all rooms. The gateway's address is in that of the page: the emulator needs no key. */
+/** The page of the components. Its query has the address of the gateway. The emulator needs no key. */
 const PAGE = `"use client";
 
 import { createClient } from "@sluice/core";
 import { GatewayProvider } from "@sluice/react";
 import { Suspense, useState } from "react";
 import { Gallery } from "@/gallery/gallery";
-import { Rooms } from "@/rooms/rooms";
 
 // what is random is made for each visit: Next asks for a boundary around it
 export default function Page() {
@@ -116,10 +115,14 @@ export default function Page() {
 }
 
 function App() {
-  const [address] = useState(() => new URLSearchParams(globalThis.location?.search ?? ""));
-  const [client] = useState(() => createClient({ baseURL: address.get("gateway") ?? "/api" }));
+  const [client] = useState(() => {
+    const query = new URLSearchParams(globalThis.location?.search ?? "");
+    return createClient({ baseURL: query.get("gateway") ?? "/api" });
+  });
   return (
-    <GatewayProvider client={client}>{address.has("gallery") ? <Gallery /> : <Rooms />}</GatewayProvider>
+    <GatewayProvider client={client}>
+      <Gallery />
+    </GatewayProvider>
   );
 }
 `;
@@ -166,12 +169,12 @@ export default defineConfig({
 /** Makes an app ready for shadcn's command, as its own `init` does with files from its site. */
 export async function prepare(shop: Workshop, fresh: Fresh, { url }: ServedRegistry): Promise<void> {
   const { root, files, packages, css, isOnServer } = fresh;
-  const rooms = globSync("{rooms,gallery}/*", { cwd: source }).map((path) => [
+  const gallery = globSync("gallery/*", { cwd: source }).map((path) => [
     `${root}/${path}`,
     readFileSync(join(source, path), "utf8"),
   ]);
-  await shop.run("app", ["mkdir", "-p", `${root}/lib`, `${root}/rooms`, `${root}/gallery`]);
-  for (const [path, text] of [...Object.entries(files), ...rooms]) shop.write(`app/${path}`, text ?? "");
+  await shop.run("app", ["mkdir", "-p", `${root}/lib`, `${root}/gallery`]);
+  for (const [path, text] of [...Object.entries(files), ...gallery]) shop.write(`app/${path}`, text ?? "");
   if (root === "src")
     shop.write(
       "app/tsconfig.app.json",
@@ -188,8 +191,8 @@ export async function prepare(shop: Workshop, fresh: Fresh, { url }: ServedRegis
     aliases: { components: "@/components", utils: "@/lib/utils" },
   };
   shop.write("app/components.json", JSON.stringify(components));
-  // the rooms of the gallery use these two, and no component brings them
-  await shop.run("app", [...npmInstall, ...packages, "valibot", "@sluice/prices"]);
+  // the gallery uses it, and no component brings it
+  await shop.run("app", [...npmInstall, ...packages, "valibot"]);
 }
 
 const npmInstall = ["npm", "install", "--prefer-offline", "--no-audit", "--no-fund"];

@@ -10,8 +10,8 @@ import { openStoredState, type StoredState } from "./stored-state.ts";
 import { openUploads } from "./uploads.ts";
 
 /*
- * The proxy and the gateway's emulator, in a Service Worker. The emulator's state is in IndexedDB, and uploads are in the
- * cache, because the browser may end a Service Worker at any time.
+ * The proxy and the emulator of the gateway, in a Service Worker. The browser may end a Service Worker at any time, so the
+ * emulator's state is in IndexedDB, and uploads are in the cache.
  */
 
 /** Responds to the page's requests to the gateway and for its files. */
@@ -25,7 +25,7 @@ declare global {
   var openGateway: ((base: string) => Promise<Gateway>) | undefined;
 }
 
-/** Address of the gateway. Only this worker uses it. */
+/** Address of the gateway. It exists only in this worker. */
 const GATEWAY = "https://gateway.test";
 
 globalThis.openGateway = async (base) => {
@@ -61,7 +61,7 @@ globalThis.openGateway = async (base) => {
 
   async function emulate(request: Request): Promise<Response> {
     const response = await emulator.fetch(request);
-    // the page gets a response after the disk has its state
+    // the page must not know of a state that the disk does not have
     await state.flush();
     return response;
   }

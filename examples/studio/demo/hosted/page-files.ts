@@ -1,6 +1,6 @@
 /*
- * The files of the page in the browser's cache: the page opens without a network. A file with a hash in its name never
- * changes; all others come from the network where there is one.
+ * The files of the page in the browser's cache, so that the page opens without a network. A file with a hash in its name
+ * never changes. All other files come from the network if there is one.
  */
 
 /** The files of the page. */

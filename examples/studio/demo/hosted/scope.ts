@@ -1,32 +1,13 @@
-/* The part of a Service Worker's global scope that is used here: the compiler takes it for that of a page. */
+/// <reference lib="webworker" />
 
-interface ExtendableEvent extends Event {
-  waitUntil(work: Promise<unknown>): void;
-}
-interface FetchEvent extends ExtendableEvent {
-  readonly request: Request;
-  readonly preloadResponse: Promise<Response | undefined>;
-  respondWith(response: Promise<Response>): void;
-}
-interface MessageFromPage extends ExtendableEvent {
-  readonly ports: readonly MessagePort[];
-}
-interface Scope {
-  readonly location: Location;
-  readonly clients: { claim(): Promise<void> };
-  readonly registration: { readonly navigationPreload?: { enable(): Promise<void> } };
-  skipWaiting(): Promise<void>;
-  importScripts(path: string): void;
-  addEventListener(type: "install" | "activate", listener: (event: ExtendableEvent) => void): void;
-  addEventListener(type: "fetch", listener: (event: FetchEvent) => void): void;
-  addEventListener(type: "message", listener: (event: MessageFromPage) => void): void;
-}
+declare const self: ServiceWorkerGlobalScope;
 
-export const scope = globalThis as unknown as Scope;
+/** The global scope of a Service Worker. */
+export const scope = self;
 
 /** Response to a page that asks whether the server has started. */
 export interface Started {
-  /** Why it has not; absent if it has. */
+  /** Reason why the server did not start. Absent if it started. */
   readonly problem?: string;
 }
 

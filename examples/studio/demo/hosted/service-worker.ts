@@ -3,11 +3,11 @@ import { openPageFiles } from "./page-files.ts";
 import { handleStarts, scope } from "./scope.ts";
 
 /*
- * The Service Worker of the hosted studio. It responds to everything below the page's folder: files from the cache, and all
- * else by the gateway, whose script it loads with the first request that needs it.
+ * The Service Worker of the hosted studio. It responds to all requests below the page's folder: with files of the cache, or
+ * with responses of the gateway. The first request to the gateway loads its script.
  */
 
-/** Set by the build: all files of the page, and those with which it opens and responses without a network. */
+/** Set by the build: all files of the page, and the files that it needs without a network. */
 declare const FILES: readonly string[];
 declare const CORE: readonly string[];
 
@@ -16,7 +16,7 @@ const pageFiles = openPageFiles(base);
 let opening: Promise<Gateway> | undefined;
 
 scope.addEventListener("install", () => {
-  // a script that is not loaded now could not be loaded later
+  // a Service Worker can't load a new script after its installation
   scope.importScripts("gateway.js");
 });
 scope.addEventListener("activate", (event) =>
@@ -48,6 +48,6 @@ function gateway(): Promise<Gateway> {
 
 async function open(): Promise<Gateway> {
   if (!globalThis.openGateway) scope.importScripts("gateway.js");
-  if (!globalThis.openGateway) throw new Error("the script of the gateway is not there");
+  if (!globalThis.openGateway) throw new Error("the script of the gateway did not load");
   return globalThis.openGateway(base);
 }

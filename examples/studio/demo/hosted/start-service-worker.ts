@@ -1,23 +1,23 @@
 import type { Started } from "./scope.ts";
 
-/** Longest time that each step of the start may take, in milliseconds: a slow line takes long to load the gateway. */
-const LONGEST_STEP_MS = 120_000;
+/** Maximum time of each step, in milliseconds. A slow connection needs long to load the gateway. */
+const MAX_STEP_MS = 120_000;
 
 /**
  * Registers a Service Worker that calls `handleStarts`, and waits until it serves this page.
  *
- * @throws {Error} where it can't be installed, where it says that its server did not start, and where it is silent
+ * @throws {Error} if it can't be installed, if its server did not start, and if it does not respond
  */
 export async function startServiceWorker(script: string | URL): Promise<void> {
   const { serviceWorker } = navigator;
   const registration = await serviceWorker.register(script);
-  const worker = await limitTime(LONGEST_STEP_MS, waitForActivation(registration));
-  const { problem } = await limitTime(LONGEST_STEP_MS, requestStart(worker));
+  const worker = await limitTime(MAX_STEP_MS, waitForActivation(registration));
+  const { problem } = await limitTime(MAX_STEP_MS, requestStart(worker));
   if (problem) throw new Error(problem);
-  await limitTime(LONGEST_STEP_MS, waitForControl(serviceWorker));
+  await limitTime(MAX_STEP_MS, waitForControl(serviceWorker));
 }
 
-/** Waits until a worker is active. @throws {Error} where it could not be installed */
+/** Waits until a worker is active. @throws {Error} if it could not be installed */
 async function waitForActivation(registration: ServiceWorkerRegistration): Promise<ServiceWorker> {
   const first = registration.active ?? registration.waiting ?? registration.installing;
   if (!first) throw new Error("Service Worker: missing");
@@ -28,7 +28,7 @@ async function waitForActivation(registration: ServiceWorkerRegistration): Promi
   return first;
 }
 
-/** Asks the worker if its server is there. */
+/** Asks the worker to start its server. */
 function requestStart(worker: ServiceWorker): Promise<Started> {
   const { port1, port2 } = new MessageChannel();
   return new Promise((resolve) => {
@@ -40,7 +40,7 @@ function requestStart(worker: ServiceWorker): Promise<Started> {
   });
 }
 
-/** A page that was loaded past its Service Worker, by Shift and Reload, is taken by it now. */
+/** Waits until the worker controls the page. A page that Shift and Reload loaded has no controller at first. */
 async function waitForControl(container: ServiceWorkerContainer): Promise<void> {
   while (!container.controller)
     await new Promise((resolve) => container.addEventListener("controllerchange", resolve, { once: true }));

@@ -4,16 +4,16 @@ import { startServiceWorker } from "./start-service-worker.js";
 /** Reason why the studio can't run here. */
 export interface HostedProblem {
   readonly kind: "unsupported" | "unloaded" | "failed";
-  /** The browser's own words. */
+  /** Message of the browser's error. */
   readonly detail?: string;
 }
 
-/** Says why the studio can't run here; undefined where it can, as far as is known. */
+/** Reason why the studio can't run here. Undefined while no problem is known. */
 export const hostedProblem = atom<HostedProblem | undefined>(undefined);
 
 let starting: Promise<void> | undefined;
 
-/** Starts the Service Worker that serves this page, once. Resolves when it does, and rejects where it can't. */
+/** Starts the Service Worker of this page, once. Rejects if it can't start. */
 export function startService(): Promise<void> {
   starting ??= start();
   // the next request tries again

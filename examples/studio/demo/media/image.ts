@@ -1,16 +1,16 @@
 import type { EmulatorOptions } from "@sluice/emulator";
-import { hex } from "./art/color.ts";
+import { parseHex } from "./art/color.ts";
 import { type Painting, paint } from "./art/paint.ts";
 
 type Media = NonNullable<EmulatorOptions["media"]>;
 type Bitmap = Extract<Awaited<ReturnType<NonNullable<Media["image"]>>>, { fill: unknown }>;
-/** An image to paint. The same one has the same pixels. */
+/** Description of an image. Equal descriptions have equal pixels. */
 export type ImageInput = Parameters<NonNullable<Media["image"]>>[0];
 
-/** Largest number of pixels that are painted for an image. A larger image is painted smaller, and stretched. */
+/** Maximum number of painted pixels. A larger image is painted smaller, and stretched. */
 const MAX_PIXELS = 150_000;
 const MAX_CACHED = 8;
-/** Every other byte of a word. */
+/** Mask of every other byte of a word. */
 const EVEN = 0x00ff00ff;
 
 const cached = new Map<string, Painting>();
@@ -22,9 +22,9 @@ function getPainting({ width, height, prompt, base, seed, index, colors = [] }: 
     width: Math.max(1, Math.round(width * scale)),
     height: Math.max(1, Math.round(height * scale)),
   };
-  const order = { ...size, prompt, base: base ?? "", seed, index, palette: colors.map(hex) };
-  const key = JSON.stringify(order);
-  const painting = cached.get(key) ?? paint(order);
+  const request = { ...size, prompt, base: base ?? "", seed, index, palette: colors.map(parseHex) };
+  const key = JSON.stringify(request);
+  const painting = cached.get(key) ?? paint(request);
   cached.delete(key);
   cached.set(key, painting);
   for (const oldest of cached.keys()) {
@@ -40,7 +40,7 @@ export function createBitmap(image: ImageInput): Bitmap {
   const { width: narrow, height: low, bytes } = getPainting(image);
   const columns = listPositions(width, narrow / width, narrow);
   const lines = listPositions(height, low / height, low);
-  // the two rows of the painting between which the last row lay, and the row itself
+  // the rows of the painting above and below the last row, and the last row
   const [one, other, mixed] = [createRow(width), createRow(width), createRow(width)] as const;
   const held: [number, number] = [-1, -1];
   return { width, height, fill };
@@ -50,7 +50,7 @@ export function createBitmap(image: ImageInput): Bitmap {
     const share = lines.share[y] as number;
     const above = getRow(first).words;
     const below = getRow(Math.min(low - 1, first + 1)).words;
-    // four bytes at once, every other one of them
+    // mixes four bytes at once: first the even ones, then the odd ones
     for (let at = 0; at < above.length; at++) {
       const [top, bottom] = [above[at] as number, below[at] as number];
       const even = (Math.imul(top & EVEN, 256 - share) + Math.imul(bottom & EVEN, share)) | 0;

@@ -33,7 +33,7 @@ interface AttachmentsProps {
   /** Name of a model that can see them. @default no button for it */
   readonly seeingModel?: string | undefined;
   readonly onSwitchModel?: () => void;
-  /** Called after the user took the note about files away, which had the focus. */
+  /** Called after the user dismissed the note about refused files, which had the focus. */
   readonly onDismiss?: () => void;
 }
 
@@ -47,7 +47,7 @@ export function Attachments(props: AttachmentsProps) {
     <>
       <Previews attachments={attachments} />
       <Refusals
-        // at once, however long each file takes to be read
+        // one note for all files, however long each takes to be read
         lines={isPreparing ? [] : lines}
         onDismiss={() => {
           dismiss();
@@ -59,7 +59,7 @@ export function Attachments(props: AttachmentsProps) {
           role="alert"
           className="flex flex-wrap items-center gap-2 rounded-xl bg-warning/10 p-1 ps-3 text-sm"
         >
-          <span className="grow">{attachmentWords.blind(model)}</span>
+          <span className="grow">{attachmentWords.seesNoImages(model)}</span>
           {seeingModel !== undefined && (
             <Button onClick={onSwitchModel}>{attachmentWords.switchTo(seeingModel)}</Button>
           )}
@@ -89,7 +89,7 @@ function Previews({ attachments: { attachments, remove } }: PreviewsProps) {
           />
           <IconButton
             label={attachmentWords.remove(file.name)}
-            look="secondary"
+            variant="secondary"
             className="absolute -top-2 -right-2 size-6! rounded-full! pointer-coarse:size-11!"
             onClick={() => remove(id)}
           >
@@ -107,7 +107,7 @@ interface RefusalsProps {
   readonly onDismiss: () => void;
 }
 
-/** The files that were not added, with one announcement for however many. */
+/** The reasons why files were not added. One alert announces all of them. */
 export function Refusals({ lines, onDismiss }: RefusalsProps) {
   if (lines.length === 0) return null;
   return (
@@ -127,10 +127,10 @@ export function Refusals({ lines, onDismiss }: RefusalsProps) {
 }
 
 /** Covers a part of the page while files are dragged over it: `isDragging` of `useAttachments`. */
-export function DropHint({ children = attachmentWords.drop }: { readonly children?: ReactNode }) {
+export function DropHint() {
   return (
     <div className="pointer-events-none absolute inset-2 flex items-center justify-center rounded-2xl border-2 border-dashed border-primary bg-secondary/90 font-medium">
-      {children}
+      {attachmentWords.drop}
     </div>
   );
 }

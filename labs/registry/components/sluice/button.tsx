@@ -3,7 +3,7 @@
 import type { ComponentProps, KeyboardEvent, MouseEvent } from "react";
 import { cn } from "@/lib/utils";
 
-const looks = {
+const variants = {
   primary: "bg-primary text-primary-foreground hover:brightness-95",
   secondary: "border border-input bg-card hover:bg-secondary",
   quiet: "text-muted-foreground hover:bg-secondary hover:text-foreground",
@@ -12,11 +12,11 @@ const looks = {
 
 interface ButtonProps extends ComponentProps<"button"> {
   /** @default "secondary" */
-  readonly look?: keyof typeof looks;
+  readonly variant?: keyof typeof variants;
 }
 
 /** A button with a text, and perhaps an icon before it. A finger gets at least 44 × 44 px. */
-export function Button({ look = "secondary", className, type = "button", ...rest }: ButtonProps) {
+export function Button({ variant = "secondary", className, type = "button", ...rest }: ButtonProps) {
   return (
     <button
       type={type}
@@ -24,7 +24,7 @@ export function Button({ look = "secondary", className, type = "button", ...rest
         "inline-flex min-h-8 shrink-0 cursor-pointer items-center justify-center gap-2 rounded-lg px-3 text-sm font-medium",
         "pointer-coarse:min-h-11 pointer-coarse:min-w-11",
         "transition-colors disabled:cursor-not-allowed disabled:opacity-50 [&_svg]:size-4 [&_svg]:shrink-0",
-        looks[look],
+        variants[variant],
         className,
       )}
       {...rest}
@@ -50,14 +50,14 @@ interface IconButtonProps extends ComponentProps<"button"> {
   /** Keys that do the same, shown in the tooltip: `⌘B`. */
   readonly keys?: string | undefined;
   /** @default "quiet" */
-  readonly look?: keyof typeof looks;
+  readonly variant?: keyof typeof variants;
 }
 
 /** A button that is an icon. */
 export function IconButton({
   label,
   keys,
-  look = "quiet",
+  variant = "quiet",
   className,
   type = "button",
   ...rest
@@ -70,7 +70,7 @@ export function IconButton({
       className={cn(
         "inline-flex size-8 shrink-0 cursor-pointer items-center justify-center rounded-lg transition-colors",
         "disabled:cursor-not-allowed disabled:opacity-50 aria-pressed:text-foreground pointer-coarse:size-11 [&_svg]:size-4.5",
-        looks[look],
+        variants[variant],
         className,
       )}
       {...rest}
@@ -126,38 +126,6 @@ export function Badge({ tone = "neutral", className, ...rest }: BadgeProps) {
       )}
       {...rest}
     />
-  );
-}
-
-interface ProgressBarProps {
-  readonly label: string;
-  /** From 0 to 1; undefined if unknown. */
-  readonly share: number | undefined;
-  /** Progress in words: `About 8 s left`. */
-  readonly text?: string | undefined;
-  /** True for white on an image. */
-  readonly isOnImage?: boolean;
-}
-
-/** The share of some work that is done. */
-export function ProgressBar({ label, share, text, isOnImage = false }: ProgressBarProps) {
-  return (
-    <div
-      role="progressbar"
-      aria-label={label}
-      aria-valuenow={share === undefined ? undefined : Math.round(share * 100)}
-      aria-valuetext={text}
-      className={cn("h-1 grow overflow-hidden rounded-full", isOnImage ? "bg-white/30" : "bg-secondary")}
-    >
-      <div
-        className={cn(
-          "h-full rounded-full",
-          isOnImage ? "bg-white" : "bg-primary",
-          share === undefined ? "w-1/3 animate-pulse" : "transition-[width] duration-1000 ease-linear",
-        )}
-        style={share === undefined ? undefined : { width: `${share * 100}%` }}
-      />
-    </div>
   );
 }
 

@@ -5,7 +5,7 @@ import { RefreshCw } from "lucide-react";
 import { memo, type ReactNode, useEffect, useRef, useState } from "react";
 import { AssistantMessage } from "@/components/sluice/assistant-message";
 import { Branches } from "@/components/sluice/branches";
-import { IconButton, onPressOnce } from "@/components/sluice/button";
+import { Button, IconButton, onPressOnce } from "@/components/sluice/button";
 import { CopyButton } from "@/components/sluice/copy-button";
 import { Elsewhere } from "@/components/sluice/devices";
 import { canRetry, Ending, FailedReply } from "@/components/sluice/ending";
@@ -35,6 +35,8 @@ export interface ChatTurnProps {
   readonly renderTool?: (call: ChatToolCall, respond: (output: unknown) => void) => ReactNode;
   /** Words of an error. @default `describeError` */
   readonly describe?: ((error: Error) => ErrorDescription) | undefined;
+  /** Shows the details of a response, for example its call in developer tools. @default no button for it */
+  readonly onDetails?: ((messageId: string) => void) | undefined;
   /** Id of the message to scroll to and to mark, for example the target of a link. @default none */
   readonly markedId?: string | undefined;
 }
@@ -49,6 +51,7 @@ export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
     estimateTool,
     renderTool,
     describe,
+    onDetails,
     markedId,
   } = props;
   const { ref, isNear } = useNear(isLast);
@@ -126,7 +129,18 @@ export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
                   <RefreshCw aria-hidden />
                 </IconButton>
               )}
-              <span className="px-2 text-xs">{describeTurn(replies)}</span>
+              {onDetails ? (
+                <Button
+                  variant="quiet"
+                  data-tip={chatWords.details}
+                  className="px-2 text-xs font-normal"
+                  onClick={() => onDetails(last.id)}
+                >
+                  {describeTurn(replies)}
+                </Button>
+              ) : (
+                <span className="px-2 text-xs">{describeTurn(replies)}</span>
+              )}
             </div>
           )}
         </AssistantMessage>

@@ -18,7 +18,14 @@ const loadTurn = () => import("@/components/sluice/chat-turn");
 /** Loads after the composer, because a new chat is empty. */
 const ChatTurn = lazy(async () => ({ default: (await loadTurn()).ChatTurn }));
 
-type Shown = "renderText" | "toolTitles" | "estimateTool" | "renderTool" | "describe" | "markedId";
+type Shown =
+  | "renderText"
+  | "toolTitles"
+  | "estimateTool"
+  | "renderTool"
+  | "describe"
+  | "onDetails"
+  | "markedId";
 
 interface ChatLogProps extends Pick<ChatTurnProps, Shown> {
   /** Return value of `useChatStream`. With its option `whenBusy: "queue"`, the user may write on during a response. */
@@ -27,8 +34,6 @@ interface ChatLogProps extends Pick<ChatTurnProps, Shown> {
   readonly id: string;
   /** Content of a chat without messages. */
   readonly empty?: ReactNode;
-  /** Name of the log, for screen readers. @default the word of `words` */
-  readonly label?: string;
 }
 
 interface ChatProps extends ChatLogProps {
@@ -43,7 +48,7 @@ interface ChatProps extends ChatLogProps {
 }
 
 /** The messages of a chat. It stays at the end while a response grows. */
-export function ChatLog({ chat, id, empty, label, ...show }: ChatLogProps) {
+function ChatLog({ chat, id, empty, ...show }: ChatLogProps) {
   const { messages, status } = chat;
   const turns = groupTurns(messages);
   const shown = { ...chat, stop: useStop(id, chat) };
@@ -52,7 +57,7 @@ export function ChatLog({ chat, id, empty, label, ...show }: ChatLogProps) {
     <>
       <div
         role="log"
-        aria-label={label ?? chatWords.messages}
+        aria-label={chatWords.messages}
         aria-live="off"
         aria-busy={status === "submitted" || status === "streaming"}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it

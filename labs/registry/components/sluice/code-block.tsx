@@ -1,11 +1,10 @@
 "use client";
 
-import { Download, WrapText } from "lucide-react";
+import { WrapText } from "lucide-react";
 import { type ComponentProps, isValidElement, type ReactNode, useState } from "react";
 import { type ExtraProps, useIsCodeFenceIncomplete } from "streamdown";
 import { IconButton, Skeleton } from "@/components/sluice/button";
 import { CopyButton } from "@/components/sluice/copy-button";
-import { saveFile } from "@/components/sluice/download";
 import { FORMULA } from "@/components/sluice/formulas";
 import { Highlighted } from "@/components/sluice/highlighted-code";
 import { markdownWords } from "@/components/sluice/words";
@@ -43,15 +42,6 @@ function Code({ code, language, isIncomplete }: CodeProps) {
         >
           <WrapText aria-hidden />
         </IconButton>
-        <IconButton
-          label={markdownWords.download}
-          onClick={() => {
-            const name = `code.${extensions[language] ?? (language || "txt")}`;
-            saveFile(new File([code], name, { type: "text/plain" }));
-          }}
-        >
-          <Download aria-hidden />
-        </IconButton>
         <CopyButton text={code} />
       </div>
       <pre
@@ -78,13 +68,3 @@ function readCode(children: ReactNode): { code: string; language: string } {
   const language = /language-(\S+)/.exec(className)?.[1] ?? "";
   return { code: String(Array.isArray(text) ? text.join("") : (text ?? "")).replace(/\n$/, ""), language };
 }
-
-/** Endings of files, for languages that have another name. */
-const extensions: Readonly<Record<string, string>> = {
-  typescript: "ts",
-  javascript: "js",
-  python: "py",
-  bash: "sh",
-  markdown: "md",
-  mermaid: "mmd",
-};

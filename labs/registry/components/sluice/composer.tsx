@@ -19,7 +19,7 @@ interface ComposerProps {
   readonly onStop?: (() => void) | undefined;
   /** True if there is content to send beside the text, such as images. @default false */
   readonly hasFiles?: boolean;
-  /** True where nothing can be sent now. @default false */
+  /** True if nothing can be sent now. @default false */
   readonly isBlocked?: boolean;
   readonly onPaste?: ClipboardEventHandler;
   readonly field?: RefObject<HTMLTextAreaElement | null>;
@@ -46,7 +46,7 @@ export function Composer(props: ComposerProps) {
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
-    // a key that is held on a button may end here, with the focus
+    // a held Enter may arrive here with the focus of a pressed button
     if (!event.repeat && canSend) onSend();
   };
   return (
@@ -56,7 +56,7 @@ export function Composer(props: ComposerProps) {
     >
       {props.before}
       <div className="flex flex-col rounded-2xl border border-input bg-card p-1.5 shadow-sm focus-within:border-primary">
-        {/* whatever is added, the text and "Send" stay in the window */}
+        {/* many files must not push the text and "Send" out of the window */}
         <div className="max-h-[30dvh] overflow-y-auto">{props.above}</div>
         <div className="flex flex-wrap items-end gap-1 [@media(height<32rem)]:flex-nowrap">
           <textarea
@@ -75,7 +75,7 @@ export function Composer(props: ComposerProps) {
             <IconButton
               label={composerWords.stop}
               keys={composerWords.stopKeys}
-              look={isEmpty ? "primary" : "secondary"}
+              variant={isEmpty ? "primary" : "secondary"}
               className="ms-auto rounded-full! [@media(height<32rem)]:order-4"
               onClick={props.onStop}
             >
@@ -86,7 +86,7 @@ export function Composer(props: ComposerProps) {
             <IconButton
               type="submit"
               label={isBusy ? composerWords.queue : composerWords.send}
-              look="primary"
+              variant="primary"
               disabled={!canSend}
               className={cn("rounded-full! [@media(height<32rem)]:order-5", !isBusy && "ms-auto")}
             >
@@ -103,13 +103,13 @@ interface QueueProps {
   /** Messages that wait for the response in flight: `queued` of `useChatStream`. */
   readonly queued: ChatState["queued"];
   readonly isBusy: boolean;
-  /** Drops one: `cancelQueued`. */
+  /** Removes a message from the queue: `cancelQueued`. */
   readonly onCancel: (id: string) => void;
   /** Sends them after an error or a reload, and the failed response before: `retry`. */
   readonly onRetry: () => void;
 }
 
-/** The messages that wait. After an error or a reload, the user sends them. */
+/** The queued messages. After an error or a reload, the user sends them. */
 export function Queue({ queued, isBusy, onCancel, onRetry }: QueueProps) {
   if (queued.length === 0) return null;
   return (

@@ -22,6 +22,8 @@ interface ConversationHandlers {
   readonly onOpen?: (id: string) => void;
   /** Changes the title, or pins the conversation: `update` of `useConversations`. */
   readonly onUpdate: UseConversationsResult["update"];
+  /** Small images of conversations, by id. @default titles alone */
+  readonly thumbnails?: ReadonlyMap<string, string>;
   /** Deletes the conversation: `remove`. `restore` brings it back. */
   readonly onRemove: (conversation: Conversation) => unknown;
 }
@@ -70,10 +72,11 @@ interface RowProps extends ConversationHandlers {
 }
 
 /** Opens a conversation, and has a menu of its actions. */
-function Row({ conversation, isOpen, createHref, onOpen, onUpdate, onRemove }: RowProps) {
+function Row({ conversation, isOpen, createHref, onOpen, onUpdate, thumbnails, onRemove }: RowProps) {
   const { id, title, status, isPinned = false } = conversation;
   const [isRenaming, setIsRenaming] = useState(false);
   const state = conversationWords.states[status];
+  const thumbnail = thumbnails?.get(id);
   const name = title || conversationWords.untitled;
   if (isRenaming)
     return (
@@ -92,6 +95,7 @@ function Row({ conversation, isOpen, createHref, onOpen, onUpdate, onRemove }: R
       "flex min-h-8 min-w-0 grow cursor-pointer items-center gap-2 rounded-lg ps-3 text-start text-sm pointer-coarse:min-h-11",
     children: (
       <>
+        {thumbnail && <img src={thumbnail} alt="" className="size-6 shrink-0 rounded object-cover" />}
         <span dir="auto" className="truncate">
           {name}
         </span>

@@ -1,6 +1,6 @@
 "use client";
 
-import { describeError, type ErrorDescription, type UseChatStreamResult } from "@sluice/react";
+import { describeError, type UseChatStreamResult } from "@sluice/react";
 import { Square } from "lucide-react";
 import { Badge, Button } from "@/components/sluice/button";
 import { deviceWords } from "@/components/sluice/words";
@@ -10,7 +10,7 @@ interface ElsewhereProps {
   readonly chat: Pick<UseChatStreamResult, "isRunningElsewhere" | "stop">;
 }
 
-/** Says that another tab, or a server, works on the last message, and stops it there. */
+/** Says that another tab or a server generates the response, and can stop it. */
 export function Elsewhere({ chat }: ElsewhereProps) {
   if (!chat.isRunningElsewhere) return null;
   return (
@@ -19,21 +19,12 @@ export function Elsewhere({ chat }: ElsewhereProps) {
         <span aria-hidden className="size-2 animate-pulse rounded-full bg-info" />
         {deviceWords.elsewhere}
       </Badge>
-      <Button look="quiet" onClick={chat.stop}>
+      <Button variant="quiet" onClick={chat.stop}>
         <Square aria-hidden className="fill-current" />
         {deviceWords.stop}
       </Button>
     </p>
   );
-}
-
-/** Describes an error of a chat on several devices. `describeError` describes the others. */
-export function describeSyncError(
-  error: Error & { readonly code?: unknown },
-): Pick<ErrorDescription, "title" | "hint"> {
-  const key = typeof error.code === "string" ? error.code : "";
-  const { errors } = deviceWords;
-  return Object.hasOwn(errors, key) ? errors[key as keyof typeof errors] : describeError(error);
 }
 
 interface SyncStatusProps {
@@ -47,10 +38,10 @@ export function SyncStatus({ chat: { persistence } }: SyncStatusProps) {
   const problem =
     status === "unsaved"
       ? { title: deviceWords.unsaved(pending), hint: deviceWords.unsavedHint }
-      : error && describeSyncError(error);
+      : error && describeError(error);
   const hint = problem ? problem.hint : status === "saving" && deviceWords.syncing;
   return (
-    // the element is there without a text, so that screen readers announce a new text
+    // the element exists before its text, so that screen readers announce the text
     <div role="status" className="px-4 text-center text-xs">
       {hint && (
         <p className="pb-1">

@@ -2,14 +2,14 @@
  * Result of {@link downloadMedia}.
  *
  * - `saved`: the browser saves the file
- * - `opened`: its server lets no page read it, so that it was opened in a new tab. A browser may block that tab: show
- *   the link, too
- * - `expired`: its server says that the link does not work any more (403, 404 or 410)
- * - `failed`: it could not be read now, and nothing says that it is gone. Try again
+ * - `opened`: the server does not let the page read the file, so it opened in a new tab. A browser may block the tab, so
+ *   show the link, too
+ * - `expired`: the link does not work any more (status 403, 404 or 410)
+ * - `failed`: the file could not be read now. Try again
  */
 export type DownloadResult = "saved" | "opened" | "expired" | "failed";
 
-/** Statuses that say that a file is not there, or that its link has ended. */
+/** Statuses for a file that does not exist, or a link that has expired. */
 const GONE: ReadonlySet<number> = new Set([403, 404, 410]);
 
 /** Time until the address of a saved file is revoked, in milliseconds. Some browsers begin to save late. */
@@ -20,7 +20,7 @@ const REVOKE_AFTER_MS = 60_000;
  *
  * A link alone would open a file of another server instead of saving it. The file is read into memory first.
  *
- * @param name begin of the file's name, of any text: a prompt will do. The extension follows from the file's type.
+ * @param name start of the file's name: any text, for example a prompt. The extension follows from the file's type.
  * @example
  * ```tsx
  * function Image({ url, prompt }: { url: string; prompt: string }) {
@@ -31,67 +31,14 @@ const REVOKE_AFTER_MS = 60_000;
  * }
  * ```
  */
-export function downloadMedia(url: string, name: string): Promise<DownloadResult> {
-  return withFile(url, name, (file) => {
-    saveFile(file);
-    return "saved";
-  });
-}
-
-/**
- * Result of {@link shareMedia}.
- *
- * - `shared`: another app has the file
- * - `cancelled`: the user has chosen no app, or the browser still asks for one
- * - `saved`: this browser hands no such file to apps, so that it saves it
- */
-export type ShareResult = "shared" | "cancelled" | "saved";
-
-/**
- * Shares an image or a video as a file, with an app of the user's choice: a messenger, the mail. Call it in the handler of
- * a click: the browser asks the user, and does so only after one. No link is made. A browser that shares no files saves it,
- * as {@link downloadMedia} does.
- *
- * @param name begin of the file's name, of any text: a prompt will do. The extension follows from the file's type.
- * @example
- * ```tsx
- * function Image({ url, prompt }: { url: string; prompt: string }) {
- *   const [result, setResult] = useState<ShareResult | DownloadResult>();
- *   const share = async () => setResult(await shareMedia(url, prompt));
- *   return <button onClick={() => void share()}>{result === "saved" ? "Saved as a file" : "Share"}</button>;
- * }
- * ```
- */
-export function shareMedia(url: string, name: string): Promise<ShareResult | DownloadResult> {
-  return withFile(url, name, shareFile);
-}
-
-async function shareFile(file: File): Promise<ShareResult> {
-  const data = { files: [file] };
-  try {
-    if (navigator.canShare?.(data)) {
-      await navigator.share(data);
-      return "shared";
-    }
-  } catch (error) {
-    // the second: the browser asks already
-    if (error instanceof Error && /^(?:Abort|InvalidState)Error$/.test(error.name)) return "cancelled";
-  }
-  saveFile(file);
-  return "saved";
-}
-
-async function withFile<Result>(
-  url: string,
-  name: string,
-  take: (file: File) => Result | Promise<Result>,
-): Promise<Result | Exclude<DownloadResult, "saved">> {
+export async function downloadMedia(url: string, name: string): Promise<DownloadResult> {
   try {
     const response = await fetch(url, { credentials: "omit", referrerPolicy: "no-referrer" });
     if (!response.ok) return GONE.has(response.status) ? "expired" : "failed";
     const blob = await response.blob();
     const { type } = blob;
-    return await take(new File([blob], formatFileName(name, type, url), { type }));
+    saveFile(new File([blob], formatFileName(name, type, url), { type }));
+    return "saved";
   } catch {
     // without a network a tab would show an error
     return navigator.onLine === false ? "failed" : openInTab(url);

@@ -46,7 +46,7 @@ export function collectProblems(
     const known = rules.find(([pattern]) => pattern.test(rule));
     if (known) return [known[1], known[2]];
     const field = fields.find((one) => one.isShown && (path === one.path || path.startsWith(`${one.path}.`)));
-    return field ? [field.name, fieldProblem(field)] : ["prompt", problemWords.notTaken];
+    return field ? [field.name, describeField(field)] : ["prompt", problemWords.notTaken];
   }
 }
 
@@ -59,7 +59,7 @@ export function describeFileProblem(rule: string): string {
   return problemWords.publicLink;
 }
 
-function fieldProblem(field: FormField): string {
+function describeField(field: FormField): string {
   if (field.kind === "media") return problemWords.link;
   if (field.kind === "text")
     return field.maxLength ? problemWords.characters(field.maxLength) : problemWords.text;

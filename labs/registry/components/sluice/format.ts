@@ -20,6 +20,11 @@ export function formatModel(id: string): string {
     .join(" ");
 }
 
+/** Quotes a file name in a sentence. The isolate keeps a name from turning the direction of the sentence. */
+export function quoteName(name: string): string {
+  return `“\u2068${name}\u2069”`;
+}
+
 /** Width and height of an image from its size, `2048x1536`; `[1, 1]` if the size is unknown. */
 export function parseSize(size: string | undefined): readonly [number, number] {
   const [width, height] = (size ?? "").split("x").map(Number);

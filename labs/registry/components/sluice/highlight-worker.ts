@@ -1,9 +1,9 @@
 import { createCodePlugin, type HighlightResult } from "@streamdown/code";
 
-/* A worker that finds the colors of code: the grammar of a language takes longer to compile than a page may block. */
+/* Highlights code in a worker, because compiling the grammar of a language would block the page. */
 
 /** Code to highlight. */
-export interface HighlightOrder {
+export interface HighlightRequest {
   readonly id: number;
   readonly code: string;
   readonly language: string;
@@ -24,7 +24,7 @@ const themes: ["github-light-default", "github-dark-default"] = [
 ];
 const highlighter = createCodePlugin({ themes });
 
-addEventListener("message", ({ data }: MessageEvent<HighlightOrder>) => {
+addEventListener("message", ({ data }: MessageEvent<HighlightRequest>) => {
   const { id, code, isIncomplete } = data;
   const language = data.language as Parameters<typeof highlighter.supportsLanguage>[0];
   const known = highlighter.supportsLanguage(language) ? language : "text";

@@ -1,7 +1,7 @@
 "use client";
 
 import { useEffect, useRef, useState } from "react";
-import type { HighlightOrder, HighlightResponse } from "@/components/sluice/highlight-worker";
+import type { HighlightRequest, HighlightResponse } from "@/components/sluice/highlight-worker";
 
 interface CodeProps {
   readonly code: string;
@@ -58,16 +58,16 @@ function createStyle(style: Record<string, string> | string | undefined) {
 type Tokens = HighlightResponse["tokens"];
 
 let worker: Worker | undefined;
-let orders = 0;
+let lastId = 0;
 /** Callbacks for the responses of the worker. */
 const receivers = new Map<number, (tokens: Tokens | undefined) => void>();
 
-/** Finds the colors of some code; undefined where the worker can't be loaded now. */
-function highlight(order: Omit<HighlightOrder, "id">): Promise<Tokens | undefined> {
+/** Returns the colors of code. Undefined if the worker can't be loaded now. */
+function highlight(request: Omit<HighlightRequest, "id">): Promise<Tokens | undefined> {
   worker ??= startWorker();
-  orders += 1;
-  const id = orders;
-  worker.postMessage({ ...order, id } satisfies HighlightOrder);
+  lastId += 1;
+  const id = lastId;
+  worker.postMessage({ ...request, id } satisfies HighlightRequest);
   return new Promise((resolve) => receivers.set(id, resolve));
 }
 
@@ -86,22 +86,22 @@ function startWorker(): Worker {
   return started;
 }
 
-/** The colors of some code, or of its beginning while it grows. One order at a time: the worker may be slower. */
+/** Returns the colors of code, or of its beginning while it grows. Sends one request at a time, as the worker may be slower. */
 function useHighlight(code: string, language: string, isIncomplete: boolean) {
   const [result, setResult] = useState<{ code: string; tokens: Tokens }>();
   const latest = useRef({ code, language, isIncomplete });
   const isWaiting = useRef(false);
   useEffect(() => {
     latest.current = { code, language, isIncomplete };
-    if (!isWaiting.current) void order();
+    if (!isWaiting.current) void request();
 
-    async function order(): Promise<void> {
-      const ordered = latest.current;
+    async function request(): Promise<void> {
+      const requested = latest.current;
       isWaiting.current = true;
-      const tokens = await highlight(ordered);
+      const tokens = await highlight(requested);
       isWaiting.current = false;
-      if (tokens) setResult({ code: ordered.code, tokens });
-      if (latest.current !== ordered && tokens) void order();
+      if (tokens) setResult({ code: requested.code, tokens });
+      if (latest.current !== requested && tokens) void request();
     }
   }, [code, language, isIncomplete]);
   return result;

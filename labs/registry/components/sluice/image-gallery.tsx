@@ -1,14 +1,14 @@
 "use client";
 
 import type { ImageRequest } from "@sluice/core";
-import { Copy, Download, RotateCcw, Share, Trash2 } from "lucide-react";
+import { Copy, Download, RotateCcw, Trash2 } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import { Button, onPressOnce } from "@/components/sluice/button";
 import { formatModel } from "@/components/sluice/format";
 import { type ImageOrder, type ImageOrders, waitUntilAbandoned } from "@/components/sluice/image-orders";
 import { ImageTile } from "@/components/sluice/image-tile";
 import { ImageWall, PendingImages } from "@/components/sluice/image-wall";
-import { download, share } from "@/components/sluice/media-actions";
+import { download } from "@/components/sluice/media-frame";
 import { imageWords } from "@/components/sluice/media-words";
 import type { MenuItem } from "@/components/sluice/popups";
 import { toast } from "@/components/sluice/toasts";
@@ -55,7 +55,7 @@ export function ImageGallery(props: ImageGalleryProps) {
       shown.findIndex((one) => one.key === key) + (pending ? countImages(pending.request) : 0),
     );
   };
-  const listActions = (one: ShownImage): readonly (MenuItem & { readonly stays?: boolean })[] => {
+  const listActions = (one: ShownImage): readonly (MenuItem & { readonly keepsOpen?: boolean })[] => {
     const { prompt } = one.order.request;
     const { url } = one.image;
     const files = url
@@ -63,14 +63,8 @@ export function ImageGallery(props: ImageGalleryProps) {
           {
             label: imageWords.download,
             icon: <Download aria-hidden />,
-            stays: true,
+            keepsOpen: true,
             onSelect: () => void download(url, prompt),
-          },
-          {
-            label: imageWords.share,
-            icon: <Share aria-hidden />,
-            stays: true,
-            onSelect: () => void share(url, prompt),
           },
         ]
       : [];
@@ -84,7 +78,7 @@ export function ImageGallery(props: ImageGalleryProps) {
       {
         label: imageWords.copyPrompt,
         icon: <Copy aria-hidden />,
-        stays: true,
+        keepsOpen: true,
         onSelect: () => void copy(prompt),
       },
       ...files,
@@ -126,7 +120,7 @@ export function ImageGallery(props: ImageGalleryProps) {
                   >
                     {one.order.images.length === 0 ? (
                       <Button
-                        look="quiet"
+                        variant="quiet"
                         disabled={pending !== undefined}
                         {...onPressOnce(() => {
                           list.remove(one.order.id);
@@ -137,7 +131,7 @@ export function ImageGallery(props: ImageGalleryProps) {
                         {imageWords.retry}
                       </Button>
                     ) : (
-                      <Button look="quiet" onClick={() => onReuse(one.order.request)}>
+                      <Button variant="quiet" onClick={() => onReuse(one.order.request)}>
                         <RotateCcw aria-hidden />
                         {imageWords.reuse}
                       </Button>

@@ -26,7 +26,7 @@ interface ImageTileProps {
   /** Saves the image: `downloadMedia`. Reports a missing file to the link. */
   readonly onDownload: (link: MediaLink) => void;
   readonly onRemove: () => void;
-  /** What can be done with it. */
+  /** The actions of its menu. */
   readonly actions: readonly MenuItem[];
   /** Buttons for a tile without an image. */
   readonly children?: ReactNode;
@@ -39,7 +39,7 @@ export function ImageTile(props: ImageTileProps) {
   const [width, height] = parseSize(size);
   const shape = { aspectRatio: `${width} / ${height}` };
   const remove = (
-    <Button look="quiet" onClick={onRemove}>
+    <Button variant="quiet" onClick={onRemove}>
       <Trash2 aria-hidden />
       {imageWords.remove}
     </Button>
@@ -90,13 +90,13 @@ export function ImageTile(props: ImageTileProps) {
             {!isCovered && prompt}
           </p>
           <span className="pointer-events-auto flex gap-1 text-foreground">
-            <IconButton look="secondary" label={imageWords.download} onClick={() => onDownload(link)}>
+            <IconButton variant="secondary" label={imageWords.download} onClick={() => onDownload(link)}>
               <Download aria-hidden />
             </IconButton>
             <Menu
               align="end"
               trigger={
-                <IconButton look="secondary" label={imageWords.actions}>
+                <IconButton variant="secondary" label={imageWords.actions}>
                   <Ellipsis aria-hidden />
                 </IconButton>
               }

@@ -1,21 +1,21 @@
 "use client";
 
 import { Square } from "lucide-react";
-import { type CSSProperties, type ReactNode, type RefObject, useLayoutEffect, useRef, useState } from "react";
+import { type CSSProperties, type ReactNode, type RefObject, useLayoutEffect, useState } from "react";
 import { Button } from "@/components/sluice/button";
 import { formatDuration, parseSize } from "@/components/sluice/format";
 import { imageWords } from "@/components/sluice/media-words";
 import { useNow } from "@/components/sluice/use-now";
 
-/** Style of an item, with the shape of an image of this size (`2048x1536`). */
-export type StyleOf = (size: string | undefined) => CSSProperties;
+/** Returns the style of an item for an image of a size: `2048x1536`. */
+export type CreateStyle = (size: string | undefined) => CSSProperties;
 
 interface ImageWallProps {
   /** Name of the list, for screen readers. */
   readonly label: string;
-  readonly list?: RefObject<HTMLUListElement | null>;
+  readonly list: RefObject<HTMLUListElement | null>;
   /** The items: `li` elements with the style of their size. */
-  readonly children: (createStyle: StyleOf) => ReactNode;
+  readonly children: (createStyle: CreateStyle) => ReactNode;
 }
 
 /** Height of a row of the grid, in pixels. Each image takes as many as it needs. */
@@ -26,11 +26,9 @@ const MIN_WIDTH = 320;
 
 /** Images in columns, each in its own shape. */
 export function ImageWall({ label, list, children }: ImageWallProps) {
-  const own = useRef<HTMLUListElement>(null);
-  const ref = list ?? own;
   const [width, setWidth] = useState(MIN_WIDTH);
   useLayoutEffect(() => {
-    const element = ref.current;
+    const element = list.current;
     if (!element) return;
     // a hidden wall has width 0: keep the last width
     const measure = () => element.clientWidth > 0 && setWidth(element.clientWidth);
@@ -38,12 +36,12 @@ export function ImageWall({ label, list, children }: ImageWallProps) {
     const observer = new ResizeObserver(measure);
     observer.observe(element);
     return () => observer.disconnect();
-  }, [ref]);
+  }, [list]);
   const columns = Math.max(1, Math.floor((width + GAP) / (MIN_WIDTH + GAP)));
   const each = (width - GAP * (columns - 1)) / columns;
   return (
     <ul
-      ref={ref}
+      ref={list}
       aria-label={label}
       className="grid grid-flow-dense gap-x-4"
       style={{ gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))`, gridAutoRows: `${ROW}px` }}
@@ -57,11 +55,11 @@ export function ImageWall({ label, list, children }: ImageWallProps) {
 }
 
 interface PendingImagesProps {
-  readonly createStyle: StyleOf;
+  readonly createStyle: CreateStyle;
   /** Size that was requested. */
   readonly size: string | undefined;
-  /** Most images that may come. @default 1 */
-  readonly count?: number;
+  /** Maximum number of images. */
+  readonly count: number;
   /** Start of the request; Unix milliseconds: `submittedAt` of `useImages`. */
   readonly since: number | undefined;
   /** Stops the request: `stop` of `useImages`. */
@@ -69,7 +67,7 @@ interface PendingImagesProps {
 }
 
 /** Placeholders of the images in progress, with their shape. */
-export function PendingImages({ createStyle, size, count = 1, since, onStop }: PendingImagesProps) {
+export function PendingImages({ createStyle, size, count, since, onStop }: PendingImagesProps) {
   const now = useNow(1000);
   const [width, height] = parseSize(size);
   return Array.from({ length: count }, (_, at) => (

@@ -21,8 +21,8 @@ interface LightboxProps {
   readonly images: readonly LightboxImage[];
   /** Key of the first item to show. */
   readonly open: string;
-  /** What can be done with an image. */
-  readonly listActions: (image: LightboxImage) => readonly (MenuItem & { readonly stays?: boolean })[];
+  /** Lists the actions of an image. An action closes the lightbox unless it `keepsOpen`. */
+  readonly listActions: (image: LightboxImage) => readonly (MenuItem & { readonly keepsOpen?: boolean })[];
   readonly onClose: () => void;
   /** Element that contains it. @default the body */
   readonly root?: HTMLElement | null;
@@ -75,12 +75,12 @@ function Details({ image: { prompt, details }, actions, onClose }: DetailsProps)
       </p>
       <p className="text-sm text-white/80">{details.join(" · ")}</p>
       <div className="flex flex-wrap justify-center gap-1">
-        {actions.map(({ label, icon, stays = false, onSelect }) => (
+        {actions.map(({ label, icon, keepsOpen = false, onSelect }) => (
           <button
             key={label}
             type="button"
             onClick={() => {
-              if (!stays) onClose();
+              if (!keepsOpen) onClose();
               onSelect();
             }}
             className="inline-flex min-h-8 cursor-pointer items-center justify-center gap-2 rounded-lg px-3 text-sm hover:bg-white/20 pointer-coarse:min-h-11 pointer-coarse:min-w-11 [&_svg]:size-4"

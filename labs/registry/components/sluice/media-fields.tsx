@@ -71,7 +71,7 @@ export function MediaFields({ form, upload, onBusy }: MediaFieldsProps) {
           />
         ))}
         {shown.length < fields.length && (
-          <Button look="quiet" onClick={() => setShowsAll(true)}>
+          <Button variant="quiet" onClick={() => setShowsAll(true)}>
             {mediaFormWords.more}
           </Button>
         )}

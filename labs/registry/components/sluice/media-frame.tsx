@@ -3,8 +3,10 @@
 import { CircleAlert, Download, RotateCw } from "lucide-react";
 import type { ComponentProps, ReactNode } from "react";
 import { Button } from "@/components/sluice/button";
+import { downloadMedia } from "@/components/sluice/download";
 import type { LinkPhase, MediaLink } from "@/components/sluice/media-link";
-import { frameWords } from "@/components/sluice/media-words";
+import { downloadWords, frameWords } from "@/components/sluice/media-words";
+import { toast } from "@/components/sluice/toasts";
 import { cn } from "@/lib/utils";
 
 /** Kind of the shown file. A preview is optional: the page works without it. */
@@ -53,7 +55,7 @@ export function MediaFrame({ link, kind, element, caption, onDownload, children 
             </Button>
           )}
           {phase !== "expired" && (
-            <Button look="quiet" onClick={retry}>
+            <Button variant="quiet" onClick={retry}>
               <RotateCw aria-hidden />
               {frameWords.retry}
             </Button>
@@ -112,4 +114,11 @@ export function LinkedImage({ link, alt, className, ...rest }: LinkedImageProps)
       {...rest}
     />
   );
+}
+
+/** Downloads a file. A message says so if the browser saved nothing. `onGone` runs if the link has expired. */
+export async function download(url: string, name: string, onGone?: () => void): Promise<void> {
+  const result = await downloadMedia(url, name);
+  if (result === "expired") onGone?.();
+  if (result === "expired" || result === "failed") toast(downloadWords[result]);
 }

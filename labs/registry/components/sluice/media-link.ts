@@ -16,22 +16,22 @@ export type LinkPhase = "loading" | "shown" | "unloadable" | "unplayable" | "gon
 /** A link to a file that an element shows. */
 export interface MediaLink {
   readonly phase: LinkPhase;
-  /** True while the file may still be had: it can be downloaded, opened and copied. */
+  /** True while the file may exist, so that the user can download, open and copy it. */
   readonly isUsable: boolean;
   /** Key of the element: a new one loads the file again. */
   readonly attempt: number;
-  /** Takes the `load` event of the element. */
+  /** Handler of the element's `load` event. */
   readonly onShown: () => void;
-  /** Takes the `error` event of the element. */
+  /** Handler of the element's `error` event. */
   readonly onFailed: (event: { readonly currentTarget: Element }) => void;
-  /** Notes that its server said that the file is gone. */
+  /** Reports that the server no longer has the file. */
   readonly onGone: () => void;
   /** Loads the file anew. */
   readonly retry: () => void;
 }
 
-/** Finding of a request for the file: its server refused it for good, sent it, or did not. */
-type Finding = "gone" | "there" | "unknown";
+/** State of a file by the response of its server. `gone`: the server will not have it again. */
+type FileState = "available" | "gone" | "unknown";
 
 interface LinkState {
   readonly url: string;
@@ -39,49 +39,49 @@ interface LinkState {
   readonly attempt: number;
   /** Failures since the file was last loaded anew. */
   readonly failures: number;
-  /** True once the file was there and its element failed. A second time, this browser can't show it. */
-  readonly wasThere: boolean;
+  /** True once the element failed although the file was available. After a second time, this browser can't show it. */
+  readonly wasAvailable: boolean;
 }
 
 type LinkEvent = { readonly url: string } & (
   | { readonly type: "shown" | "repeated" | "restarted" }
-  | { readonly type: "failed"; readonly attempt: number; readonly finding: Finding }
+  | { readonly type: "failed"; readonly attempt: number; readonly file: FileState }
 );
 
-/** Number of times that a file is loaded again by a timer alone. */
+/** Maximum number of reloads by a timer. */
 const MAX_RETRIES = 6;
 const FIRST_DELAY_MS = 2000;
-/** Statuses that say that a file is not there, or that its link has ended. */
+/** Statuses for a file that does not exist, or a link that has expired. */
 const GONE = new Set([403, 404, 410]);
 const CHECK_MS = 15_000;
 
 /**
- * Follows a link to a file. A failed load alone says nothing about the file: its server is asked.
+ * Tracks how a link to a file loads. A failed load alone says nothing about the file, so the hook requests the file.
  *
  * @param expiresAt expiry of the link if it is known; Unix milliseconds
  */
 export function useMediaLink(url: string, expiresAt?: number): MediaLink {
   const [known, send] = useReducer(next, url, begin);
   const state = known.url === url ? known : begin(url);
-  const isOver = useNow(1000, expiresAt !== undefined) >= (expiresAt ?? Number.POSITIVE_INFINITY);
+  const isExpired = useNow(1000, expiresAt !== undefined) >= (expiresAt ?? Number.POSITIVE_INFINITY);
   const { attempt } = state;
   const retry = useCallback(() => send({ url, type: "restarted" }), [url]);
-  useHealing(state, retry, send);
+  useReloads(state, retry, send);
   return {
-    phase: isOver ? "expired" : state.phase,
-    isUsable: !isOver && state.phase !== "gone",
+    phase: isExpired ? "expired" : state.phase,
+    isUsable: !isExpired && state.phase !== "gone",
     attempt,
     retry,
     onShown: () => send({ url, type: "shown" }),
-    onGone: () => send({ url, type: "failed", attempt, finding: "gone" }),
+    onGone: () => send({ url, type: "failed", attempt, file: "gone" }),
     onFailed({ currentTarget }) {
       const isCutOff = currentTarget instanceof HTMLMediaElement && currentTarget.error?.code === 2;
-      void find(url).then((finding) =>
+      void checkFile(url).then((file) =>
         send({
           url,
           type: "failed",
           attempt,
-          finding: isCutOff && finding === "there" ? "unknown" : finding,
+          file: isCutOff && file === "available" ? "unknown" : file,
         }),
       );
     },
@@ -89,7 +89,7 @@ export function useMediaLink(url: string, expiresAt?: number): MediaLink {
 }
 
 function begin(url: string): LinkState {
-  return { url, phase: "loading", attempt: 0, failures: 0, wasThere: false };
+  return { url, phase: "loading", attempt: 0, failures: 0, wasAvailable: false };
 }
 
 function next(known: LinkState, event: LinkEvent): LinkState {
@@ -100,30 +100,30 @@ function next(known: LinkState, event: LinkEvent): LinkState {
     case "repeated":
       return { ...state, attempt: state.attempt + 1 };
     case "restarted":
-      return { ...state, attempt: state.attempt + 1, failures: 0, wasThere: false };
+      return { ...state, attempt: state.attempt + 1, failures: 0, wasAvailable: false };
     case "failed":
-      return event.attempt === state.attempt ? afterFailure(state, event.finding) : state;
+      return event.attempt === state.attempt ? afterFailure(state, event.file) : state;
   }
 }
 
-function afterFailure(state: LinkState, finding: Finding): LinkState {
-  if (finding === "gone") return { ...state, phase: "gone" };
-  if (finding === "unknown") return { ...state, phase: "unloadable", failures: state.failures + 1 };
+function afterFailure(state: LinkState, file: FileState): LinkState {
+  if (file === "gone") return { ...state, phase: "gone" };
+  if (file === "unknown") return { ...state, phase: "unloadable", failures: state.failures + 1 };
   // the network may have come back in between
-  return state.wasThere
+  return state.wasAvailable
     ? { ...state, phase: "unplayable" }
-    : { ...state, attempt: state.attempt + 1, wasThere: true };
+    : { ...state, attempt: state.attempt + 1, wasAvailable: true };
 }
 
-/** Loads a file again after a while, when the network is back, and when the page is seen again. */
-function useHealing(
+/** Loads a file again after a delay, when the network is back, and when the page is visible again. */
+function useReloads(
   { url, phase, failures }: LinkState,
   restart: () => void,
   send: (event: LinkEvent) => void,
 ): void {
-  const mayHeal = phase !== "loading" && phase !== "shown";
+  const canReload = phase !== "loading" && phase !== "shown";
   useEffect(() => {
-    if (!mayHeal) return;
+    if (!canReload) return;
     const onVisible = () => document.visibilityState === "visible" && restart();
     addEventListener("online", restart);
     document.addEventListener("visibilitychange", onVisible);
@@ -131,7 +131,7 @@ function useHealing(
       removeEventListener("online", restart);
       document.removeEventListener("visibilitychange", onVisible);
     };
-  }, [mayHeal, restart]);
+  }, [canReload, restart]);
   useEffect(() => {
     if (phase !== "unloadable" || failures > MAX_RETRIES) return;
     const timer = setTimeout(() => send({ url, type: "repeated" }), FIRST_DELAY_MS * 2 ** (failures - 1));
@@ -140,7 +140,7 @@ function useHealing(
 }
 
 /** Requests a file, and reads only the headers: a signed link may allow only GET. */
-async function find(url: string): Promise<Finding> {
+async function checkFile(url: string): Promise<FileState> {
   const reading = new AbortController();
   try {
     const { ok, status } = await fetch(url, {
@@ -149,7 +149,7 @@ async function find(url: string): Promise<Finding> {
       referrerPolicy: "no-referrer",
       signal: AbortSignal.any([reading.signal, AbortSignal.timeout(CHECK_MS)]),
     });
-    if (ok) return "there";
+    if (ok) return "available";
     return GONE.has(status) ? "gone" : "unknown";
   } catch {
     return "unknown";

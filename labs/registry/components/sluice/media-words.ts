@@ -1,4 +1,4 @@
-import type { DownloadResult, ShareResult } from "@/components/sluice/download";
+import { quoteName } from "@/components/sluice/format";
 
 /* The words of the components for images and videos. */
 
@@ -11,22 +11,8 @@ export const frameWords = {
   retry: "Try again",
 };
 
-/** Words for a failed download; absent for a saved file. */
-export const downloadWords: { readonly [Result in DownloadResult]?: string } = {
-  failed: "Not downloaded. Try again.",
-  expired: "No longer available",
-};
-
-/** Label of the action that hands a file to another app. It creates no link. */
-export const SHARE = "Share as a file";
-
-/** Words after a share; absent if an app received the file, or the user canceled. */
-export const shareWords: { readonly [Result in DownloadResult | ShareResult]?: string } = {
-  saved: "Saved as a file. Send it with any app.",
-  opened: "It is open in a new tab. Share it from there.",
-  failed: "Not shared. Try again.",
-  expired: "No longer available",
-};
+/** Words for a failed download. */
+export const downloadWords = { failed: "Not downloaded. Try again.", expired: "No longer available" };
 
 /** Words of the images on a wall. */
 export const imageWords = {
@@ -38,7 +24,6 @@ export const imageWords = {
   pending: (time: string) => `Generating · ${time}`,
   stop: "Stop",
   download: "Download",
-  share: SHARE,
   actions: "Actions",
   remove: "Delete",
   images: "Images",
@@ -71,7 +56,7 @@ export const mediaFormWords = {
   remove: (label: string) => `Remove ${label}`,
   more: "References",
   adding: "Adding…",
-  refused: (name: string) => `“${name}” can't be used here.`,
+  refused: (name: string) => `${quoteName(name)} can't be used here.`,
   tooMany: (max: number) => `Only ${max} can be used.`,
 };
 
@@ -119,7 +104,6 @@ export const videoWords = {
   link: (left: string) => `Saved link · ${left}`,
   play: (label: string) => `Play ${label}`,
   download: "Download",
-  share: SHARE,
   lastFrame: "Last frame",
   reuse: "Reuse settings",
   remove: "Delete",

@@ -47,7 +47,7 @@ export function UserMessage(props: UserMessageProps) {
       {content !== "" && <Bubble text={content} />}
       <div
         className={cn(
-          "-me-1 flex items-center text-muted-foreground transition-opacity group-focus-within/message:opacity-100 group-hover/message:opacity-100 group-focus-within/turn:opacity-100 group-hover/turn:opacity-100 pointer-coarse:opacity-100",
+          "-me-1 flex items-center text-muted-foreground transition-opacity group-focus-within/message:opacity-100 group-hover/message:opacity-100 pointer-coarse:opacity-100",
           branches.length < 2 && "opacity-0 pointer-fine:absolute pointer-fine:top-full pointer-fine:end-0",
         )}
       >
@@ -85,7 +85,7 @@ function Bubble({ text }: { readonly text: string }) {
         {text}
       </p>
       {isLong && (
-        <Button look="quiet" className="-ms-3" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+        <Button variant="quiet" className="-ms-3" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
           {isOpen ? messageWords.showLess : messageWords.showMore}
         </Button>
       )}
@@ -139,7 +139,7 @@ function Editor({ message, onEdit, onClose }: EditorProps) {
       />
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>{messageWords.cancel}</Button>
-        <Button type="submit" look="primary" disabled={!canSend}>
+        <Button type="submit" variant="primary" disabled={!canSend}>
           {messageWords.send}
         </Button>
       </div>

@@ -22,21 +22,19 @@ interface ModelMenuProps<Model extends ChatModel> {
   /** Id of the model that is chosen. */
   readonly model: Model;
   readonly onChange: (model: Model) => void;
-  /** Name of the button. @default the word of `words` */
-  readonly label?: string;
 }
 
 /** The choice of the model, with what each one can do. */
 export function ModelMenu<Model extends ChatModel>(props: ModelMenuProps<Model>) {
   const { models, model, onChange } = props;
-  const { label = modelWords.model } = props;
+  const label = modelWords.model;
   const name = models.find(({ id }) => id === model)?.name ?? model;
   const group = useId();
   return (
     <Popover
       title={label}
       trigger={
-        <Button look="quiet" aria-label={`${label}: ${name}`} className="min-w-0 px-2">
+        <Button variant="quiet" aria-label={`${label}: ${name}`} className="min-w-0 px-2">
           <span className="truncate [@media(height<32rem)]:sr-only">{name}</span>
           <Sparkles aria-hidden className="[@media(height>=32rem)]:hidden" />
           <ChevronDown aria-hidden className="[@media(height<32rem)]:hidden" />

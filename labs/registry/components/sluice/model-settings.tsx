@@ -8,7 +8,7 @@ import { Field, Switch, TextArea } from "@/components/sluice/fields";
 import type { FormValues } from "@/components/sluice/form-fields";
 import { settingsWords } from "@/components/sluice/form-words";
 
-/** Settings of a chat. They may stay when the model changes: each is used where the model has it. */
+/** Settings of a chat. A model ignores settings that it does not have. */
 interface Settings {
   /** Values of the form of the model, for `createChatTarget`: thinking, effort, temperature, … */
   readonly values: FormValues;

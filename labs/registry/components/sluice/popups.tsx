@@ -34,7 +34,7 @@ export function Menu({ trigger, items, align = "start" }: MenuProps) {
   return (
     <BaseMenu.Root modal={false}>
       <BaseMenu.Trigger render={trigger} />
-      {/* it stands outside all parts of the page, and so is a part of its own */}
+      {/* outside of all landmarks of the page, so it needs its own */}
       <BaseMenu.Portal role="region" aria-label={popupWords.menu}>
         <BaseMenu.Positioner sideOffset={4} align={align} className="z-50">
           <BaseMenu.Popup className={cn(popup, "min-w-44 p-1")}>
@@ -89,10 +89,8 @@ export function Popover({ title, trigger, children }: PopoverProps) {
 
 interface DialogProps {
   readonly title: string;
-  /** The button that opens it. Leave it out where `isOpen` comes from elsewhere. */
-  readonly trigger?: ReactElement;
-  readonly isOpen?: boolean;
-  readonly onOpenChange?: (isOpen: boolean) => void;
+  readonly isOpen: boolean;
+  readonly onOpenChange: (isOpen: boolean) => void;
   readonly children: ReactNode;
   /** Hides the title from the eye, not from screen readers. */
   readonly isPlain?: boolean;
@@ -106,22 +104,11 @@ const drawer =
   "fixed inset-y-0 left-0 z-40 flex w-[min(22.5rem,calc(100vw-3rem))] flex-col bg-popover text-popover-foreground border-e outline-none transition-transform data-ending-style:-translate-x-full data-starting-style:-translate-x-full";
 
 /** A box above the page that has to be closed first. */
-export function Dialog({
-  title,
-  trigger,
-  isOpen,
-  onOpenChange,
-  isPlain = false,
-  isDrawer = false,
-  children,
-}: DialogProps) {
+export function Dialog(props: DialogProps) {
+  const { title, isOpen, onOpenChange, isPlain = false, isDrawer = false, children } = props;
   const box = useRef<HTMLDivElement>(null);
   return (
-    <BaseDialog.Root
-      {...(isOpen !== undefined && { open: isOpen })}
-      {...(onOpenChange && { onOpenChange: (open: boolean) => onOpenChange(open) })}
-    >
-      {trigger && <BaseDialog.Trigger render={trigger} />}
+    <BaseDialog.Root open={isOpen} onOpenChange={(open) => onOpenChange(open)}>
       <BaseDialog.Portal>
         <BaseDialog.Backdrop className="fixed inset-0 z-40 bg-black/50 transition-opacity data-ending-style:opacity-0 data-starting-style:opacity-0" />
         <BaseDialog.Popup

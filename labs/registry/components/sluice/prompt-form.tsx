@@ -4,8 +4,7 @@ import { describeError } from "@sluice/react";
 import { CircleAlert, Sparkles } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, type RefObject, useId, useState } from "react";
 import { Button, onPressOnce } from "@/components/sluice/button";
-import { Estimate } from "@/components/sluice/cost";
-import type { ShownEstimate } from "@/components/sluice/cost-text";
+import { Estimate, type ShownEstimate } from "@/components/sluice/cost";
 import { detectDirection } from "@/components/sluice/field-text";
 import { mediaFormWords } from "@/components/sluice/media-words";
 
@@ -41,19 +40,19 @@ export function PromptForm(props: PromptFormProps) {
   const [box, setBox] = useState<HTMLDivElement | null>(null);
   const submit = () => {
     onSubmit();
-    // once the problems are shown
+    // after React has shown the problems
     requestAnimationFrame(() => box?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
-    // a held key must not pay again
+    // a held key must not send twice
     if (!event.repeat && !isBusy) submit();
   };
   const button = (
     <Button
       ref={buttonRef}
-      look="primary"
+      variant="primary"
       aria-disabled={isBusy || undefined}
       className="aria-disabled:opacity-60"
       {...onPressOnce(() => !isBusy && submit())}
@@ -124,7 +123,7 @@ function Failure({ error, onRetry, onDismiss }: FailureProps) {
         </Button>
       )}
       {onDismiss && (
-        <Button look="quiet" onClick={onDismiss}>
+        <Button variant="quiet" onClick={onDismiss}>
           {mediaFormWords.dismiss}
         </Button>
       )}

@@ -16,7 +16,7 @@ interface Option<Value extends string> {
 }
 
 interface SelectProps<Value extends string> {
-  /** Name of the select, for screen readers, where no field around it gives one. */
+  /** Name of the select, for screen readers. Leave it out inside a `Field`. */
   readonly label?: string;
   readonly value: Value;
   readonly options: readonly Option<Value>[];
@@ -27,7 +27,7 @@ interface SelectProps<Value extends string> {
 export function Select<Value extends string>(props: SelectProps<Value>) {
   const { label, value, options, onChange } = props;
   return (
-    // the list would bring a style element, which a strict policy of the page refuses
+    // a strict content policy of the page refuses the style element of the list
     <CSPProvider disableStyleElements>
       <BaseSelect.Root
         items={options}

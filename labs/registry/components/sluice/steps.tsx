@@ -4,7 +4,7 @@ import type { ChatMessage, ChatToolCall } from "@sluice/react";
 import { Ban, Brain, Check, ChevronRight, CircleAlert, Hand, LoaderCircle, Text } from "lucide-react";
 import { type ReactNode, useId, useState } from "react";
 import { renderPlainText } from "@/components/sluice/assistant-message";
-import type { ShownEstimate } from "@/components/sluice/cost-text";
+import type { ShownEstimate } from "@/components/sluice/cost";
 import { ToolCallCard } from "@/components/sluice/tool-approval";
 import { stepWords } from "@/components/sluice/words";
 import { cn } from "@/lib/utils";
@@ -28,7 +28,7 @@ export interface StepsProps {
   readonly renderTool?: (call: ChatToolCall) => ReactNode;
 }
 
-/** Says if a tool call waits for the user. */
+/** Returns true if a tool call waits for the user. */
 export function needsUser(replies: readonly ChatMessage[]): boolean {
   return replies.some(({ toolCalls = [] }) =>
     toolCalls.some(({ state }) => state === "needs-approval" || state === "needs-output"),

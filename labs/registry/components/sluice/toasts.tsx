@@ -8,7 +8,7 @@ import { toastWords } from "@/components/sluice/words";
 
 const manager = Toast.createToastManager();
 
-/** Messages from before `Toasts` was mounted. */
+/** Messages that wait until `Toasts` is mounted. */
 const waiting: (() => void)[] = [];
 let isShown = false;
 
@@ -71,7 +71,7 @@ function ToastList() {
       className="flex items-center gap-2 rounded-xl border bg-popover py-1 pe-1 ps-4 text-sm text-popover-foreground shadow-lg transition-[opacity,scale] data-ending-style:scale-97 data-ending-style:opacity-0 data-starting-style:scale-97 data-starting-style:opacity-0"
     >
       <Toast.Title className="grow" />
-      {shown.actionProps && <Toast.Action render={<Button look="quiet" className="text-primary" />} />}
+      {shown.actionProps && <Toast.Action render={<Button variant="quiet" className="text-primary" />} />}
       <Toast.Close
         render={
           <IconButton label={toastWords.dismiss}>

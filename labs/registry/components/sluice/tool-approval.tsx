@@ -3,8 +3,7 @@
 import type { ChatToolCall } from "@sluice/react";
 import { type ReactNode, useId } from "react";
 import { Button, onPressOnce } from "@/components/sluice/button";
-import { Estimate } from "@/components/sluice/cost";
-import type { ShownEstimate } from "@/components/sluice/cost-text";
+import { Estimate, type ShownEstimate } from "@/components/sluice/cost";
 import { toolWords } from "@/components/sluice/words";
 
 interface ToolCallCardProps {
@@ -27,7 +26,7 @@ export function ToolCallCard(props: ToolCallCardProps) {
   const { id, name, state, output, error, input } = call;
   const titleId = useId();
   const approve = (
-    <Button look="primary" {...onPressOnce(() => void onApprove(id))}>
+    <Button variant="primary" {...onPressOnce(() => void onApprove(id))}>
       {toolWords.approve}
     </Button>
   );

@@ -58,7 +58,7 @@ export function useDraft<Value>(key: string, initial: Value, options: UseDraftOp
   return { draft, isRestoring, ...methods };
 }
 
-/** Its writes are done when they return, also in a page that is being left. */
+/** Writes at once, so that a draft survives the unload of the page. */
 const localDrafts = webStorage(() => localStorage);
 
 interface State<Value> {
@@ -81,7 +81,7 @@ function openDraft<Value>(client: Client, storage: RecordStorage, key: string, f
   drafts.set(client, ofClient);
   const ofStorage = ofClient.get(storage) ?? new Map<string, unknown>();
   ofClient.set(storage, ofStorage);
-  // a key belongs to one type of draft
+  // each key has one type of draft
   const known = ofStorage.get(key) as Draft<Value> | undefined;
   if (known) return known;
   const created = createDraft(formatCollection(client), storage, key, first, () => ofStorage.delete(key));
@@ -89,7 +89,7 @@ function openDraft<Value>(client: Client, storage: RecordStorage, key: string, f
   return created;
 }
 
-/** The collection that `signOut` removes: the user of the client is the beginning of its name. */
+/** Returns the name of the collection. It begins with the user, so that `signOut` removes it. */
 function formatCollection({ user: scope }: Client): string {
   return scope === undefined ? "drafts" : `${JSON.stringify(scope)}/drafts`;
 }
@@ -119,7 +119,7 @@ function createDraft<Value>(
       if (!isRead) void read();
       return () => {
         listeners.delete(listener);
-        // the storage has the draft: the next component reads it there, and finds nothing after a sign-out
+        // the next component reads the draft from the storage, which a sign-out empties
         if (listeners.size === 0 && !isRefused) forget();
       };
     },

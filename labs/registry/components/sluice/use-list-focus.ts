@@ -8,7 +8,7 @@ interface FocusTarget {
   readonly element: Element;
   /** `data-row` of its row. */
   readonly row: string;
-  /** Number of rows before that. */
+  /** Position of its row. */
   readonly at: number;
 }
 
@@ -16,42 +16,43 @@ interface FocusTarget {
  * Keeps the keyboard focus in a list whose rows change: a row may become a field, move, or be removed.
  *
  * If the focused element is gone, the menu button of its row gets the focus. If the row is gone, the next row gets it,
- * until an undo restores the first one. Rows need a unique `data-row`. Spread the returned props on the list.
+ * until an undo restores the removed row. Rows need a unique `data-row`. Spread the returned props on the list.
  */
 export function useListFocus<T extends HTMLElement>() {
   const ref = useRef<T>(null);
   const focused = useRef<FocusTarget>(undefined);
-  /** The row that was removed with the focus in it, and the element that got the focus. */
-  const gone = useRef<{ readonly row: string; readonly instead: Element }>(undefined);
+  /** The row that was removed while it had the focus, and the element that got the focus. */
+  const removed = useRef<{ readonly row: string; readonly successor: Element }>(undefined);
   useEffect(() => {
-    const keep = () => {
+    const restoreFocus = () => {
       const list = ref.current;
       const last = focused.current;
-      // the page changes with each word of a response
-      if (!list || (!gone.current && last?.element.isConnected !== false)) return;
+      // returns early, because the page changes with each word of a response
+      if (!list || (!removed.current && last?.element.isConnected !== false)) return;
       const { activeElement: active, body } = document;
       const isLost = active === null || active === body;
       const rows = listRows(list);
-      const back = rows.find((row) => row.dataset["row"] === gone.current?.row);
-      if (back && (isLost || active === gone.current?.instead)) {
-        gone.current = undefined;
-        return focusRow(back);
+      const restored = rows.find((row) => row.dataset["row"] === removed.current?.row);
+      if (restored && (isLost || active === removed.current?.successor)) {
+        removed.current = undefined;
+        return focusRow(restored);
       }
       if (!last || !isLost || last.element.isConnected) return;
       const own = rows.find((row) => row.dataset["row"] === last.row);
       const next = own ?? rows[Math.min(last.at, rows.length - 1)] ?? list;
       focusRow(next);
-      if (!own && document.activeElement) gone.current = { row: last.row, instead: document.activeElement };
+      if (!own && document.activeElement)
+        removed.current = { row: last.row, successor: document.activeElement };
     };
-    const observer = new MutationObserver(keep);
-    // all of the page: a menu, and the message with "Undo", take the focus with them
+    const observer = new MutationObserver(restoreFocus);
+    // observes the whole page, because the focus may be in a menu or in a toast with "Undo" that closes
     observer.observe(document.body, { childList: true, subtree: true });
     return () => observer.disconnect();
   }, []);
   return {
     ref,
     tabIndex: -1,
-    // also receives events of the rows' menus, which are elsewhere in the page
+    // React also reports the focus in menus of the rows, which are elsewhere in the page
     onFocus({ target }: FocusEvent<T>) {
       const rows = ref.current ? listRows(ref.current) : [];
       const at = rows.findIndex((row) => row.contains(target));

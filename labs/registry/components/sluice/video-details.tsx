@@ -30,8 +30,8 @@ interface LastFrameProps {
 
 /** The link of the frame that the video ends with, where one was requested. The spec shows no field for it. */
 export function LastFrame({ task: { raw }, label }: LastFrameProps) {
-  const url = [raw, within(raw, "data"), within(within(raw, "data"), "data")]
-    .map((one) => within(within(one, "content"), "last_frame_url"))
+  const url = [raw, readField(raw, "data"), readField(readField(raw, "data"), "data")]
+    .map((one) => readField(readField(one, "content"), "last_frame_url"))
     .find((one): one is string => typeof one === "string" && /^https?:/.test(one));
   if (!url) return null;
   return (
@@ -48,7 +48,7 @@ export function LastFrame({ task: { raw }, label }: LastFrameProps) {
   );
 }
 
-function within(value: unknown, name: string): unknown {
+function readField(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
@@ -72,7 +72,7 @@ export function DeleteVideo({ isRunning, onRemove }: DeleteVideoProps) {
             <div className="flex justify-end gap-2">
               <Button onClick={() => setConfirming(false)}>{videoWords.keep}</Button>
               <Button
-                look="danger"
+                variant="danger"
                 onClick={() => {
                   setConfirming(false);
                   onRemove();

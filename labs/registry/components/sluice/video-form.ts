@@ -94,13 +94,13 @@ function createSizes(model: VideoModel, mode: VideoMode): FormField[] {
   const row = models[model];
   const isText = mode === "text";
   const ratios: readonly string[] = isText && "textRatios" in row ? row.textRatios : row.ratios;
-  const ofImages = "ratioDefault" in row ? row.ratioDefault : undefined;
-  const ofText = "textRatioDefault" in row ? row.textRatioDefault : ofImages;
+  const imageDefault = "ratioDefault" in row ? row.ratioDefault : undefined;
+  const textDefault = "textRatioDefault" in row ? row.textRatioDefault : imageDefault;
   const { min, max } = row.duration;
   return [
     {
       ...pickParts("choice", "ratio", { path: formatPath(model, "ratio") }),
-      ...setDefault<string>(isText ? ofText : ofImages),
+      ...setDefault<string>(isText ? textDefault : imageDefault),
       choices: ratios.map((value) =>
         value === "adaptive"
           ? { value, label: fieldLabels.choices.adaptive }
@@ -130,7 +130,7 @@ function createSizes(model: VideoModel, mode: VideoMode): FormField[] {
 function createSwitches(model: VideoModel, mode: VideoMode): FormField[] {
   const row = models[model];
   const isText = mode === "text";
-  const on = (
+  const createSwitch = (
     name: "audio" | "generate_audio" | "camera_fixed" | "return_last_frame" | "prompt_extend" | "watermark",
     value?: boolean,
     flags: { isShown?: boolean; isAdvanced?: boolean } = {},
@@ -142,27 +142,29 @@ function createSwitches(model: VideoModel, mode: VideoMode): FormField[] {
   switch (row.family) {
     case "beta":
       return [
-        on("audio", row.audioDefault),
-        on("prompt_extend", row.promptExtendDefault),
-        on("watermark", row.watermarkDefault, advanced),
+        createSwitch("audio", row.audioDefault),
+        createSwitch("prompt_extend", row.promptExtendDefault),
+        createSwitch("watermark", row.watermarkDefault, advanced),
       ];
     case "1-5-pro":
     case "1-0-pro-fast":
       return [
-        ...(row.generateAudio ? [on("generate_audio", row.generateAudioDefault, { isShown: isText })] : []),
-        on("camera_fixed", row.cameraFixedDefault, { isShown: isText }),
-        on("watermark", row.watermarkDefault, advanced),
+        ...(row.generateAudio
+          ? [createSwitch("generate_audio", row.generateAudioDefault, { isShown: isText })]
+          : []),
+        createSwitch("camera_fixed", row.cameraFixedDefault, { isShown: isText }),
+        createSwitch("watermark", row.watermarkDefault, advanced),
       ];
     case "2-0":
     case "fast":
       return [
-        on("generate_audio"),
+        createSwitch("generate_audio"),
         {
           ...pickParts("switch", "web_search", { path: "tools", isShown: isText }),
           default: false,
         },
-        ...(row.returnLastFrame ? [on("return_last_frame", undefined, advanced)] : []),
-        on("watermark", undefined, advanced),
+        ...(row.returnLastFrame ? [createSwitch("return_last_frame", undefined, advanced)] : []),
+        createSwitch("watermark", undefined, advanced),
       ];
   }
 }

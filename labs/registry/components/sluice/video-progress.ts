@@ -17,7 +17,7 @@ export function getVideoState({ task, error, state }: VideoTaskEntry): VideoStat
 }
 
 /** Progress of a video, for a bar and a line of text. Between two reports of the gateway it is an estimate. */
-interface Progress {
+export interface Progress {
   /** From 0 to 1; undefined if unknown. */
   readonly share: number | undefined;
   readonly text: string;

@@ -1,16 +1,16 @@
 "use client";
 
 import { describeError, type VideoTaskEntry } from "@sluice/react";
-import { Download, RotateCcw, Share } from "lucide-react";
-import { Badge, Button, IconButton, onPressOnce, ProgressBar } from "@/components/sluice/button";
+import { Download, RotateCcw } from "lucide-react";
+import { Badge, Button, IconButton, onPressOnce } from "@/components/sluice/button";
 import { formatModel } from "@/components/sluice/format";
-import { download, share } from "@/components/sluice/media-actions";
-import { MediaFrame, MediaNote } from "@/components/sluice/media-frame";
+import { download, MediaFrame, MediaNote } from "@/components/sluice/media-frame";
 import { useMediaLink } from "@/components/sluice/media-link";
 import { videoWords } from "@/components/sluice/media-words";
 import { DeleteVideo, LastFrame, LinkBadge } from "@/components/sluice/video-details";
 import { VideoPlayer } from "@/components/sluice/video-player";
-import { getVideoState, useProgress } from "@/components/sluice/video-progress";
+import { getVideoState, type Progress, useProgress } from "@/components/sluice/video-progress";
+import { cn } from "@/lib/utils";
 
 interface VideoTaskCardProps {
   /** A task of `useVideoTasks`. */
@@ -64,17 +64,9 @@ export function VideoTaskCard(props: VideoTaskCardProps) {
           {video && link.isUsable && <LinkBadge expiresAt={video.expiresAt} />}
           <span className="ms-auto flex">
             {video && link.isUsable && (
-              <>
-                <IconButton label={videoWords.download} onClick={save}>
-                  <Download aria-hidden />
-                </IconButton>
-                <IconButton
-                  label={videoWords.share}
-                  onClick={() => void share(video.url, label, link.onGone)}
-                >
-                  <Share aria-hidden />
-                </IconButton>
-              </>
+              <IconButton label={videoWords.download} onClick={save}>
+                <Download aria-hidden />
+              </IconButton>
             )}
             {video && <LastFrame task={video} label={videoWords.lastFrame} />}
             {onReuse && (
@@ -109,9 +101,31 @@ function Running({ entry, poster, usualMs, isOffline = false }: VideoTaskCardPro
       )}
       <div className="absolute inset-x-0 bottom-0 flex flex-col gap-2 bg-linear-to-t from-black/80 to-black/0 p-3 pt-10 text-sm text-white">
         <p className="tabular-nums">{isOffline ? videoWords.offline(entry.state === "created") : text}</p>
-        <ProgressBar label={videoWords.label} share={share} text={text} isOnImage />
+        <ProgressBar share={share} text={text} />
       </div>
     </>
+  );
+}
+
+/** The bar of a running video. An unknown share pulses. */
+function ProgressBar({ share, text }: Progress) {
+  const isKnown = share !== undefined;
+  return (
+    <div
+      role="progressbar"
+      aria-label={videoWords.label}
+      aria-valuenow={isKnown ? Math.round(share * 100) : undefined}
+      aria-valuetext={text}
+      className="h-1 grow overflow-hidden rounded-full bg-white/30"
+    >
+      <div
+        className={cn(
+          "h-full rounded-full bg-white",
+          isKnown ? "transition-[width] duration-1000 ease-linear" : "w-1/3 animate-pulse",
+        )}
+        style={isKnown ? { width: `${share * 100}%` } : undefined}
+      />
+    </div>
   );
 }
 

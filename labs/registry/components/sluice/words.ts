@@ -58,7 +58,7 @@ export const attachmentWords = {
   list: "Images to send",
   remove: (name: string) => `Remove ${name}`,
   dismiss: "Dismiss",
-  blind: (model: string) => `${model} can't see images.`,
+  seesNoImages: (model: string) => `${model} can't see images.`,
   switchTo: (model: string) => `Switch to ${model}`,
 };
 
@@ -124,7 +124,12 @@ export const statusWords: Readonly<Record<ChatStatus | "complete", string>> = {
 };
 
 /** Words of a whole chat. */
-export const chatWords = { messages: "Messages", regenerate: "Regenerate", status: statusWords };
+export const chatWords = {
+  messages: "Messages",
+  regenerate: "Regenerate",
+  details: "Details",
+  status: statusWords,
+};
 
 /** Words of the list of conversations. */
 export const conversationWords = {
@@ -159,13 +164,6 @@ export const deviceWords = {
   syncing: "Not sent yet",
   unsaved: (count: number) => `${count} ${count === 1 ? "message is" : "messages are"} not saved.`,
   unsavedHint: "Keep this page open: it tries again by itself.",
-  /** Errors of the sync, by the code of the error. */
-  errors: {
-    quota_exceeded: { title: "The server is full", hint: "Delete old chats to make room." },
-    record_too_large: { title: "Too large to share", hint: "It stays on this device." },
-    account_changed: { title: "Another user is signed in", hint: "Sign out here, then sign in again." },
-    signed_out: { title: "Signed out", hint: "Sign in to send your messages." },
-  },
 };
 
 /** Words of costs. */
@@ -183,7 +181,6 @@ export const markdownWords = {
   /** Language of a block that names none. */
   noLanguage: "text",
   wrap: "Wrap lines",
-  download: "Download",
   /** Name of a formula that is still loading. */
   formula: "Formula",
   /** Button that loads an image of another server; undefined where the address names none. */

@@ -1,17 +1,17 @@
 import type { Color } from "./color.ts";
 import type { Random } from "./noise.ts";
 
-/** An image in the making: three numbers from 0 to 1 for each pixel. */
+/** An unfinished image: three numbers from 0 to 1 for each pixel. */
 export interface Canvas {
   readonly width: number;
   readonly height: number;
   readonly pixels: Float32Array;
 }
 
-/** Memory of the last canvas: painting ends before the next one begins. */
+/** Memory of the last canvas. One image is painted at a time. */
 let memory = new Float32Array();
 
-/** Creates a canvas. A painter has to fill it: it has the pixels of the last image. */
+/** Creates a canvas. It has the pixels of the last image, so paint all of it. */
 export function createCanvas(width: number, height: number): Canvas {
   const length = 3 * width * height;
   if (memory.length < length) memory = new Float32Array(length);
@@ -19,7 +19,7 @@ export function createCanvas(width: number, height: number): Canvas {
 }
 
 /** Paints a pixel over the existing color. `cover` is the opacity, 0 to 1. */
-export function put(
+export function putPixel(
   { width, height, pixels }: Canvas,
   x: number,
   y: number,
@@ -30,15 +30,15 @@ export function put(
   if (x < 0 || y < 0 || x >= width || y >= height || cover <= 0) return;
   const at = 3 * (y * width + x);
   const share = Math.min(1, cover);
-  const cached = 1 - share;
+  const rest = 1 - share;
   const added = share * light;
-  pixels[at] = (pixels[at] as number) * cached + color[0] * added;
-  pixels[at + 1] = (pixels[at + 1] as number) * cached + color[1] * added;
-  pixels[at + 2] = (pixels[at + 2] as number) * cached + color[2] * added;
+  pixels[at] = (pixels[at] as number) * rest + color[0] * added;
+  pixels[at + 1] = (pixels[at + 1] as number) * rest + color[1] * added;
+  pixels[at + 2] = (pixels[at + 2] as number) * rest + color[2] * added;
 }
 
 /** Adds light to a pixel. */
-export function shine(
+function addLight(
   { width, height, pixels }: Canvas,
   x: number,
   y: number,
@@ -55,7 +55,7 @@ export function shine(
 }
 
 /** Adds a round light that fades to its edge. */
-export function glow(
+export function drawGlow(
   canvas: Canvas,
   x: number,
   y: number,
@@ -70,12 +70,12 @@ export function glow(
   for (let row = Math.max(0, Math.round(y) - reach); row <= bottom; row++)
     for (let column = left; column <= right; column++) {
       const away = Math.sqrt((column - x) ** 2 + (row - y) ** 2) / radius;
-      if (away < 1) shine(canvas, column, row, color, amount * (1 - away) * (1 - away));
+      if (away < 1) addLight(canvas, column, row, color, amount * (1 - away) * (1 - away));
     }
 }
 
-/** Fills a horizontal run; its ends may be between two pixels. `light` makes the color lighter or darker. */
-export function run(
+/** Fills a horizontal run of pixels. Its ends may be between two pixels. `light` brightens (above 1) or darkens. */
+export function fillRun(
   canvas: Canvas,
   y: number,
   from: number,
@@ -88,7 +88,7 @@ export function run(
   const first = Math.max(0, Math.floor(from));
   const last = Math.min(canvas.width - 1, Math.floor(to));
   for (let x = first; x <= last; x++)
-    put(canvas, x, y, color, (Math.min(x + 1, to) - Math.max(x, from)) * cover, light);
+    putPixel(canvas, x, y, color, (Math.min(x + 1, to) - Math.max(x, from)) * cover, light);
 }
 
 /**
@@ -137,7 +137,7 @@ export function paintBlurred(
 }
 
 /** Mirrors the part above `horizon` into the water below, with ripples. */
-export function mirror(
+export function paintMirror(
   canvas: Canvas,
   horizon: number,
   water: Color,
@@ -170,7 +170,7 @@ const curve = Float32Array.from({ length: STEPS + 1 }, (_, step) => {
 });
 
 /** Ends an image: a little contrast, darker corners and grain that hides the steps of gradients. */
-export function finish({ width, height, pixels }: Canvas, random: Random): Uint8Array<ArrayBuffer> {
+export function finishImage({ width, height, pixels }: Canvas, random: Random): Uint8Array<ArrayBuffer> {
   // clamped, so that the grain goes neither below black nor above white
   const bytes = new Uint8ClampedArray(3 * width * height);
   const grain = Float32Array.from({ length: 4096 }, () => (random() + random() - 1) * 1.6);

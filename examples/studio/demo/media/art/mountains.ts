@@ -1,16 +1,16 @@
-import { type Canvas, mirror } from "./canvas.ts";
-import { type Color, hex, lit, mix } from "./color.ts";
-import { createNoise, crested, layered, type Random, smooth } from "./noise.ts";
+import { type Canvas, paintMirror } from "./canvas.ts";
+import { brighten, type Color, mix, parseHex } from "./color.ts";
+import { createCrests, createNoise, layerNoise, type Random, smoothStep } from "./noise.ts";
 import { computeLight, paintSky } from "./sky.ts";
 import type { Season, Subject } from "./subject.ts";
 
 const grounds: Readonly<Record<Season, readonly [rock: Color, meadow: Color]>> = {
-  spring: [hex("#5d6f63"), hex("#7fa05a")],
-  summer: [hex("#55636a"), hex("#4f7a4a")],
-  autumn: [hex("#6a5a55"), hex("#b0713a")],
-  winter: [hex("#6f7f92"), hex("#c9d6e2")],
+  spring: [parseHex("#5d6f63"), parseHex("#7fa05a")],
+  summer: [parseHex("#55636a"), parseHex("#4f7a4a")],
+  autumn: [parseHex("#6a5a55"), parseHex("#b0713a")],
+  winter: [parseHex("#6f7f92"), parseHex("#c9d6e2")],
 };
-const PINES = hex("#43606a");
+const PINES = parseHex("#43606a");
 const RIDGES = 6;
 
 /** Paints ridges behind ridges, each paler the farther away it is, and a lake if there is one. */
@@ -22,19 +22,19 @@ export function paintMountains(canvas: Canvas, subject: Subject, seed: string, r
   const [rock, meadow] = grounds[subject.season];
   const floor = Math.round(height * (subject.lake ? 0.7 : 1));
   const tops = Array.from({ length: RIDGES }, (_, at) =>
-    ridge(canvas, subject, `${seed} ridge ${at}`, at, horizon),
+    createRidge(canvas, subject, `${seed} ridge ${at}`, at, horizon),
   );
   for (let at = 0; at < RIDGES; at++) {
     const near = at / (RIDGES - 1);
     const isWooded = near > 0.7 && subject.season === "winter";
-    const stone = isWooded ? PINES : mix(rock, meadow, smooth(0.35, 0.85, near));
+    const stone = isWooded ? PINES : mix(rock, meadow, smoothStep(0.35, 0.85, near));
     const far = mix(light.haze, light.sky[1] ?? light.haze, 0.6 - 0.25 * near);
     const base = mix(
       far,
-      lit(tinted(stone, light.ground, light.isDark), 1 - 0.45 * near),
+      brighten(tint(stone, light.ground, light.isDark), 1 - 0.45 * near),
       (subject.time === "day" && !subject.mist ? 0.44 : 0.3) + 0.55 * near,
     );
-    fill(canvas, subject, {
+    paintFace(canvas, subject, {
       top: tops[at] as Float32Array,
       next: tops[at + 1],
       floor,
@@ -47,19 +47,23 @@ export function paintMountains(canvas: Canvas, subject: Subject, seed: string, r
     });
   }
   if (subject.lake) {
-    const noise = layered(createNoise(`${seed} lake`), 3);
-    const water = mix(lit(light.sky[1] ?? light.haze, 0.8), hex("#123a4a"), light.isDark ? 0.4 : 0.35);
-    mirror(canvas, floor, water, (x, y) => noise((x / height) * 5, ((y - floor) / height) * 90));
+    const noise = layerNoise(createNoise(`${seed} lake`), 3);
+    const water = mix(
+      brighten(light.sky[1] ?? light.haze, 0.8),
+      parseHex("#123a4a"),
+      light.isDark ? 0.4 : 0.35,
+    );
+    paintMirror(canvas, floor, water, (x, y) => noise((x / height) * 5, ((y - floor) / height) * 90));
   }
 }
 
 /** Multiplies a color with the light on it. */
-export function tinted(color: Color, light: Color, isDark: boolean): Color {
+function tint(color: Color, light: Color, isDark: boolean): Color {
   const power = isDark ? 0.75 : 1.05;
   return [color[0] * light[0] * power, color[1] * light[1] * power, color[2] * light[2] * power];
 }
 
-function ridge(
+function createRidge(
   { width, height }: Canvas,
   { lake, season, mist }: Subject,
   seed: string,
@@ -68,8 +72,8 @@ function ridge(
 ): Float32Array {
   const near = at / (RIDGES - 1);
   const noise = createNoise(seed);
-  const sharp = crested(noise, 6);
-  const soft = layered(noise, 5);
+  const sharp = createCrests(noise, 6);
+  const soft = layerNoise(noise, 5);
   const base = horizon * (mist ? 0.74 + 0.3 * near : 0.86 + 0.18 * near) + (lake ? -0.02 : 0.12 * near);
   const reach = (mist ? 0.25 : 0.36) * (1 - near) ** 1.2 + 0.1;
   return Float32Array.from({ length: width }, (_, x) => {
@@ -78,7 +82,9 @@ function ridge(
     const hills = soft(u * (1.1 + near) + at * 3, 2 + at) * 0.5;
     // trees on the nearest hills
     const tree =
-      near > 0.7 ? treeLine(u * (near > 0.9 ? 55 : 90), noise) * (season === "winter" ? 0.014 : 0.017) : 0;
+      near > 0.7
+        ? computeTreeLine(u * (near > 0.9 ? 55 : 90), noise) * (season === "winter" ? 0.014 : 0.017)
+        : 0;
     return (
       (base - reach * (peaks * 0.85 + hills * (0.35 + near * 0.5)) - tree * (near > 0.9 ? 1.7 : 1)) * height
     );
@@ -86,7 +92,7 @@ function ridge(
 }
 
 /** Row of pointed trees of different heights, from 0 to 1. */
-function treeLine(u: number, noise: (x: number, y: number) => number): number {
+function computeTreeLine(u: number, noise: (x: number, y: number) => number): number {
   const tree = Math.floor(u);
   const tall = 0.55 + 0.45 * noise(tree * 0.73, 5.5) + 0.3 * noise(tree * 0.11, 9);
   return Math.max(0, tall) * (1 - Math.abs(u - tree - 0.5) * 1.6);
@@ -105,12 +111,12 @@ interface Face {
 }
 
 /** Fills a ridge down to the next one: folds, snow on high ground, and haze in the valley below it. */
-function fill(canvas: Canvas, { mist, season, time }: Subject, face: Face) {
+function paintFace(canvas: Canvas, { mist, season, time }: Subject, face: Face) {
   const { width, height, pixels } = canvas;
   const { top, next, floor, base, haze, near, glare, sunX, seed } = face;
-  const folds = layered(createNoise(seed), 3);
+  const folds = layerNoise(createNoise(seed), 3);
   const snow = mix(
-    mix(hex("#f6f9ff"), glare, 0.35),
+    mix(parseHex("#f6f9ff"), glare, 0.35),
     haze,
     0.35 * (1 - near) + (time === "night" ? 0.72 : 0.05),
   );
@@ -138,8 +144,8 @@ function fill(canvas: Canvas, { mist, season, time }: Subject, face: Face) {
           ? season === "winter"
             ? 0.28
             : 0
-          : snowy * smooth(0.62 * snowy + 0.06, 0.05, down + fold * 0.55) * (1 - near * 0.25);
-      const fog = Math.min(1, veil * smooth(mist ? -0.05 : 0.12, 1.1, down + fold * 0.06));
+          : snowy * smoothStep(0.62 * snowy + 0.06, 0.05, down + fold * 0.55) * (1 - near * 0.25);
+      const fog = Math.min(1, veil * smoothStep(mist ? -0.05 : 0.12, 1.1, down + fold * 0.06));
       const cover = y < crest ? 1 - (crest - y) : 1;
       const at = 3 * (y * width + x);
       for (let part = 0; part < 3; part++) {

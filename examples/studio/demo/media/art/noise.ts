@@ -15,7 +15,7 @@ export function createRandom(seed: string): Random {
   };
 }
 
-/** Makes a number of a text (two lanes of FNV-1a). */
+/** Hashes a text (two FNV-1a hashes). */
 function hashText(text: string): number {
   let left = 0x811c9dc5;
   let right = 0x3c6ef372;
@@ -36,9 +36,9 @@ export function createNoise(seed: string): Noise {
   for (let at = 0; at < 256; at++) order[at] = at;
   for (let at = 255; at > 0; at--) {
     const other = Math.floor(random() * (at + 1));
-    const cached = order[at] as number;
+    const swapped = order[at] as number;
     order[at] = order[other] as number;
-    order[other] = cached;
+    order[other] = swapped;
   }
   order.copyWithin(256, 0, 256);
   const slopes = Float32Array.from({ length: 512 }, (_, at) => {
@@ -70,7 +70,7 @@ export function createNoise(seed: string): Noise {
 }
 
 /** Adds `octaves` of noise, each twice as fine and half as strong. */
-export function layered(noise: Noise, octaves: number): Noise {
+export function layerNoise(noise: Noise, octaves: number): Noise {
   let total = 0;
   for (let octave = 0; octave < octaves; octave++) total += 0.5 ** octave;
   return (x, y) => {
@@ -82,8 +82,8 @@ export function layered(noise: Noise, octaves: number): Noise {
   };
 }
 
-/** Like {@link layered}, but with sharp crests: 1 at a crest, 0 in a valley. */
-export function crested(noise: Noise, octaves: number): Noise {
+/** Like {@link layerNoise}, but with sharp crests: 1 at a crest, 0 in a valley. */
+export function createCrests(noise: Noise, octaves: number): Noise {
   return (x, y) => {
     let sum = 0;
     let weight = 1;
@@ -99,7 +99,7 @@ export function crested(noise: Noise, octaves: number): Noise {
 }
 
 /** Runs from 0 at `from` to 1 at `to` along a smooth curve. */
-export function smooth(from: number, to: number, value: number): number {
+export function smoothStep(from: number, to: number, value: number): number {
   const share = Math.min(1, Math.max(0, (value - from) / (to - from)));
   return share * share * (3 - 2 * share);
 }

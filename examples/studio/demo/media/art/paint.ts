@@ -1,7 +1,5 @@
-import { type Canvas, createCanvas, finish, glow, put } from "./canvas.ts";
-import { paintCity } from "./city.ts";
+import { type Canvas, createCanvas, drawGlow, finishImage, putPixel } from "./canvas.ts";
 import { type Color, mix } from "./color.ts";
-import { paintForest } from "./forest.ts";
 import { paintLight } from "./light.ts";
 import { paintMountains } from "./mountains.ts";
 import { createRandom, type Random } from "./noise.ts";
@@ -10,18 +8,18 @@ import type { Scene } from "./scenes.ts";
 import { paintSea } from "./sea.ts";
 import { readSubject, type Subject } from "./subject.ts";
 
-/** Request for an image. The same order paints the same pixels. */
-export interface Order {
+/** Request for an image. Equal requests paint equal pixels. */
+export interface PaintRequest {
   readonly width: number;
   readonly height: number;
   readonly prompt: string;
   /** Prompt of a reference; empty for none. */
   readonly base: string;
-  /** Decides all that the prompt leaves open. */
+  /** Seed of all that the prompt leaves open. */
   readonly seed: string;
-  /** Place in a set, from 0. */
+  /** Index in a set, from 0. */
   readonly index: number;
-  /** Colors to keep, of a reference image. */
+  /** Colors of a reference image. */
   readonly palette: readonly Color[];
 }
 
@@ -38,13 +36,11 @@ const painters: Readonly<Record<Scene, Painter>> = {
   mountains: paintMountains,
   sea: paintSea,
   reef: paintReef,
-  city: paintCity,
-  forest: paintForest,
   light: paintLight,
 };
 
 /** Paints what a prompt says. */
-export function paint({ width, height, prompt, base, seed, index, palette }: Order): Painting {
+export function paint({ width, height, prompt, base, seed, index, palette }: PaintRequest): Painting {
   const read = readSubject(prompt, base, seed, index);
   const subject =
     palette.length > 0
@@ -54,7 +50,7 @@ export function paint({ width, height, prompt, base, seed, index, palette }: Ord
   const random = createRandom(`${seed} ${subject.scene}`);
   painters[subject.scene](canvas, subject, seed, random);
   if (subject.scene !== "light" && subject.scene !== "reef") paintWeather(canvas, subject, random);
-  return { width, height, bytes: finish(canvas, random) };
+  return { width, height, bytes: finishImage(canvas, random) };
 }
 
 function paintWeather(canvas: Canvas, { rain, storm, season, scene }: Subject, random: Random) {
@@ -62,7 +58,7 @@ function paintWeather(canvas: Canvas, { rain, storm, season, scene }: Subject, r
   if (rain || (storm && scene === "sea")) {
     const drops = Math.round((rain ? 1500 : 500) * (width / height));
     for (let drop = 0; drop < drops; drop++)
-      streak(
+      drawDrop(
         canvas,
         random() * width,
         random() * height,
@@ -72,7 +68,7 @@ function paintWeather(canvas: Canvas, { rain, storm, season, scene }: Subject, r
   }
   if (season === "winter" && scene !== "sea")
     for (let flake = 0; flake < (260 * width) / height; flake++)
-      glow(
+      drawGlow(
         canvas,
         random() * width,
         random() * height,
@@ -84,9 +80,9 @@ function paintWeather(canvas: Canvas, { rain, storm, season, scene }: Subject, r
 
 const SNOW: Color = mix([0.85, 0.9, 1], [1, 1, 1], 0.5);
 
-function streak(canvas: Canvas, x: number, y: number, length: number, cover: number) {
+function drawDrop(canvas: Canvas, x: number, y: number, length: number, cover: number) {
   for (let step = 0; step < length; step++)
-    put(
+    putPixel(
       canvas,
       Math.round(x - step * 0.12),
       Math.round(y + step),

@@ -1,10 +1,10 @@
-import { type Canvas, glow, put, run } from "./canvas.ts";
-import { along, type Color, hex, lit, mix } from "./color.ts";
-import { createNoise, layered, type Random, smooth } from "./noise.ts";
-import { sampled } from "./sky.ts";
+import { type Canvas, drawGlow, fillRun, putPixel } from "./canvas.ts";
+import { brighten, type Color, mix, parseHex, pickColor } from "./color.ts";
+import { createNoise, layerNoise, type Random, smoothStep } from "./noise.ts";
+import { sample } from "./sky.ts";
 import type { Subject } from "./subject.ts";
 
-const corals = ["#ff7d63", "#f25c8a", "#ffb057", "#c86fd6", "#f6d365", "#63c7b2"].map(hex);
+const corals = ["#ff7d63", "#f25c8a", "#ffb057", "#c86fd6", "#f6d365", "#63c7b2"].map(parseHex);
 /** Pixels beyond the edges of a bank where its noise is still needed. */
 const EDGE = 4;
 /** Depth below the top of a bank where its spots end, as a share of the height. */
@@ -14,17 +14,17 @@ const SPOTTED = 0.3;
 export function paintReef(canvas: Canvas, subject: Subject, seed: string, random: Random): void {
   const dark = subject.time === "night" ? 0.45 : subject.time === "dusk" ? 0.75 : 1;
   const [tint] = subject.tints;
-  const plain = ["#bdf3ea", "#53c6d6", "#1c86b4", "#0f4f86", "#0a2d5c"].map(hex);
-  const water = plain.map((color) => lit(tint ? mix(color, tint, 0.3) : color, dark));
+  const plain = ["#bdf3ea", "#53c6d6", "#1c86b4", "#0f4f86", "#0a2d5c"].map(parseHex);
+  const water = plain.map((color) => brighten(tint ? mix(color, tint, 0.3) : color, dark));
   paintWater(canvas, water, seed, random);
   const banks = Array.from({ length: 4 }, (_, layer) =>
     createBank(canvas, layer / 3, `${seed} bank ${layer}`),
   );
   for (const [layer, bank] of banks.entries()) {
-    if (layer === 2) school(canvas, water, random);
+    if (layer === 2) drawSchool(canvas, water, random);
     paintBank(canvas, bank, banks[layer + 1]?.tops, water, random);
   }
-  bubbles(canvas, random);
+  drawBubbles(canvas, random);
 }
 
 function paintWater(
@@ -33,13 +33,13 @@ function paintWater(
   seed: string,
   random: Random,
 ) {
-  const noise = layered(createNoise(`${seed} rays`), 3);
+  const noise = layerNoise(createNoise(`${seed} rays`), 3);
   const sunX = 0.25 + random() * 0.5;
-  const table = Array.from({ length: height }, (_, y) => along(water, (y / height) ** 0.85));
-  const rays = sampled(width, height, 3, (x, y) => {
+  const table = Array.from({ length: height }, (_, y) => pickColor(water, (y / height) ** 0.85));
+  const rays = sample(width, height, 3, (x, y) => {
     const down = Math.min(1, y / height);
     const angle = (x / width - sunX) / (down + 0.35);
-    const ray = smooth(-0.1, 0.75, noise(angle * 7, 2.5) + 0.35 * noise(angle * 19, 7));
+    const ray = smoothStep(-0.1, 0.75, noise(angle * 7, 2.5) + 0.35 * noise(angle * 19, 7));
     const near = Math.exp(-((x / width - sunX) ** 2) * 7) * (1 - down) ** 2;
     return 0.55 * ray * (1 - down) ** 1.4 * Math.exp(-angle * angle * 1.8) + 0.32 * near;
   });
@@ -47,7 +47,8 @@ function paintWater(
     const color = table[y] as Color;
     const surface = Math.max(0, 1 - (y / height) * 9);
     for (let x = 0; x < width; x++) {
-      const glint = surface > 0 ? surface * smooth(0.1, 0.7, noise((x / height) * 9, (y / height) * 40)) : 0;
+      const glint =
+        surface > 0 ? surface * smoothStep(0.1, 0.7, noise((x / height) * 9, (y / height) * 40)) : 0;
       const amount = Math.min(1, rays(x, y) + glint * 0.5);
       const at = 3 * (y * width + x);
       pixels[at] = color[0] + (0.88 - color[0]) * amount;
@@ -62,7 +63,7 @@ type Bank = ReturnType<typeof createBank>;
 /** Shapes a bank of the reef; `near` is 0 for the farthest and 1 for the nearest. */
 function createBank({ width, height }: Canvas, near: number, seed: string) {
   const noise = createNoise(seed);
-  const shape = layered(noise, 5);
+  const shape = layerNoise(noise, 5);
   const tops = Float32Array.from({ length: width }, (_, x) => {
     const u = x / height;
     const side = Math.abs(x / width - 0.5) * 0.42 * (0.4 + near);
@@ -80,8 +81,8 @@ function paintBank(
   random: Random,
 ) {
   const { width, height, pixels } = canvas;
-  const grains = layered(noise, 3);
-  const spots = layered(noise, 3);
+  const grains = layerNoise(noise, 3);
+  const spots = layerNoise(noise, 3);
   const highest = Math.max(0, Math.floor(tops.reduce((one, other) => Math.min(one, other), height)));
   const lowest = next
     ? [tops, next].reduce((most, line) => line.reduce((one, other) => Math.max(one, other), most), 0)
@@ -93,16 +94,16 @@ function paintBank(
     const top = tops[column] as number;
     return y > top - EDGE && y < Math.min(top + deep, next?.[column] ?? height) + EDGE;
   };
-  const grained = sampled(width, rows, 2, (x, down) =>
+  const grained = sample(width, rows, 2, (x, down) =>
     isSeen(x, highest + down, height) ? grains((x / height) * 14, ((highest + down) / height) * 14) : 0,
   );
-  const spotted = sampled(width, rows, 2, (x, down) =>
+  const spotted = sample(width, rows, 2, (x, down) =>
     isSeen(x, highest + down, SPOTTED * height)
       ? spots((x / height) * 34, ((highest + down) / height) * 34 + 9)
       : 0,
   );
   const far = mix(water[2] ?? [0, 0, 0], water[3] ?? [0, 0, 0], 0.4);
-  const stone = mix(far, hex("#3f5a74"), 0.2 + 0.7 * near);
+  const stone = mix(far, parseHex("#3f5a74"), 0.2 + 0.7 * near);
   const count = Math.round((16 + 10 * (1 - near)) * Math.max(1, (width / height) * 0.8));
   for (let coral = 0; coral < count; coral++) {
     const x = random() * width;
@@ -111,9 +112,9 @@ function paintBank(
     const size = height * (0.035 + 0.075 * near) * (0.6 + 0.8 * random());
     const kind = random();
     if (kind < 0.4)
-      branch(canvas, x, y, -Math.PI / 2 + (random() - 0.5) * 0.4, size, size * 0.16, color, random, 5);
-    else if (kind < 0.7) dome(canvas, x, y, size * 0.62, color, random);
-    else kelp(canvas, x, y, size * 2.1, mix(color, hex("#4f9a5b"), 0.75), random);
+      drawBranch(canvas, x, y, -Math.PI / 2 + (random() - 0.5) * 0.4, size, size * 0.16, color, random, 5);
+    else if (kind < 0.7) drawDome(canvas, x, y, size * 0.62, color, random);
+    else drawKelp(canvas, x, y, size * 2.1, mix(color, parseHex("#4f9a5b"), 0.75), random);
   }
   for (let x = 0; x < width; x++) {
     const color = corals[(((x / height) * 5 + near * 3) | 0) % corals.length] ?? stone;
@@ -122,9 +123,9 @@ function paintBank(
     for (let y = Math.max(0, Math.floor(top)); y < Math.min(height, end); y++) {
       const down = (y - top) / height;
       const rough = grained(x, y - highest);
-      const lightness = 1.05 + 0.4 * rough + 0.4 * smooth(0.1, 0, down) - down * 0.9;
-      const fade = (0.3 + 0.45 * near) * smooth(SPOTTED, 0, down);
-      const bloom = fade > 0 ? fade * smooth(0.2, 0.42, spotted(x, y - highest)) : 0;
+      const lightness = 1.05 + 0.4 * rough + 0.4 * smoothStep(0.1, 0, down) - down * 0.9;
+      const fade = (0.3 + 0.45 * near) * smoothStep(SPOTTED, 0, down);
+      const bloom = fade > 0 ? fade * smoothStep(0.2, 0.42, spotted(x, y - highest)) : 0;
       const at = 3 * (y * width + x);
       for (let part = 0; part < 3; part++) {
         const value = (stone[part] as number) * lightness;
@@ -135,7 +136,7 @@ function paintBank(
 }
 
 /** Draws a coral that forks. */
-function branch(
+function drawBranch(
   canvas: Canvas,
   x: number,
   y: number,
@@ -154,48 +155,65 @@ function branch(
   for (let step = 0; step < steps; step++) {
     px += across;
     py += down;
-    ball(canvas, px, py, thick * (1 - (0.3 * step) / steps), color);
+    drawBall(canvas, px, py, thick * (1 - (0.3 * step) / steps), color);
   }
   if (left === 0 || thick < 0.8) return;
   const forks = left > 3 ? 3 : 2;
   for (let fork = 0; fork < forks; fork++) {
     const turn = (fork - (forks - 1) / 2) * 0.75 + (random() - 0.5) * 0.35;
-    branch(canvas, px, py, angle + turn, length * 0.68, thick * 0.72, lit(color, 1.05), random, left - 1);
+    drawBranch(
+      canvas,
+      px,
+      py,
+      angle + turn,
+      length * 0.68,
+      thick * 0.72,
+      brighten(color, 1.05),
+      random,
+      left - 1,
+    );
   }
 }
 
 /** Draws a ball that is lit from above. */
-function ball(canvas: Canvas, x: number, y: number, radius: number, color: Color) {
+function drawBall(canvas: Canvas, x: number, y: number, radius: number, color: Color) {
   for (let dy = Math.floor(-radius); dy <= radius + 1; dy++) {
     const half = Math.sqrt(Math.max(0, radius * radius - dy * dy));
     if (half > 0)
-      run(canvas, Math.round(y) + dy, x - half, x + half, color, 0.95, 1.02 - 0.26 * (dy / radius));
+      fillRun(canvas, Math.round(y) + dy, x - half, x + half, color, 0.95, 1.02 - 0.26 * (dy / radius));
   }
 }
 
-function dome(canvas: Canvas, x: number, y: number, radius: number, color: Color, random: Random) {
+function drawDome(canvas: Canvas, x: number, y: number, radius: number, color: Color, random: Random) {
   const twist = random() * 9;
   for (let dy = Math.floor(-radius); dy <= radius * 0.4; dy++) {
     const half = Math.sqrt(Math.max(0, radius * radius - dy * dy)) * 1.25;
     for (let dx = -half; dx <= half; dx++) {
       const groove = Math.sin((dx / radius) * 13 + Math.sin((dy / radius) * 11 + twist) * 2.2);
       const light = 0.86 - 0.4 * (dy / radius) + 0.13 * groove - 0.2 * Math.abs(dx / half);
-      put(canvas, Math.round(x + dx), Math.round(y) + dy, color, Math.min(1, half - Math.abs(dx)), light);
+      putPixel(
+        canvas,
+        Math.round(x + dx),
+        Math.round(y) + dy,
+        color,
+        Math.min(1, half - Math.abs(dx)),
+        light,
+      );
     }
   }
 }
 
-function kelp(canvas: Canvas, x: number, y: number, length: number, color: Color, random: Random) {
+function drawKelp(canvas: Canvas, x: number, y: number, length: number, color: Color, random: Random) {
   const phase = random() * 9;
   for (let step = 0; step < length; step++) {
     const up = step / length;
     const sway = Math.sin(up * 5 + phase) * length * 0.07 * up;
     const half = Math.max(0.6, length * 0.028 * (1 - up) * (1.1 + 0.5 * Math.sin(up * 34)));
-    run(canvas, Math.round(y - step), x + sway - half, x + sway + half, color, 0.95, 0.7 + 0.55 * up);
+    fillRun(canvas, Math.round(y - step), x + sway - half, x + sway + half, color, 0.95, 0.7 + 0.55 * up);
   }
 }
 
-function school(canvas: Canvas, water: readonly Color[], random: Random) {
+function drawSchool(canvas: Canvas, water: readonly Color[], random: Random) {
   const { width, height } = canvas;
   const groups = 2 + Math.floor(random() * 2);
   for (let group = 0; group < groups; group++) {
@@ -218,16 +236,16 @@ function drawFish(canvas: Canvas, x: number, y: number, size: number, facing: nu
     const half = Math.max(body, tail) * size;
     for (let dy = -half; dy <= half; dy++) {
       const light = 1.1 - 0.5 * (dy / Math.max(1, half));
-      put(canvas, Math.round(x + dx * facing), Math.round(y + dy), color, 0.95, light);
+      putPixel(canvas, Math.round(x + dx * facing), Math.round(y + dy), color, 0.95, light);
     }
   }
-  put(canvas, Math.round(x + size * 0.72 * facing), Math.round(y - size * 0.1), [0.05, 0.08, 0.12], 0.9);
+  putPixel(canvas, Math.round(x + size * 0.72 * facing), Math.round(y - size * 0.1), [0.05, 0.08, 0.12], 0.9);
 }
 
-function bubbles(canvas: Canvas, random: Random) {
+function drawBubbles(canvas: Canvas, random: Random) {
   const { width, height } = canvas;
   for (let bubble = 0; bubble < 70; bubble++)
-    glow(
+    drawGlow(
       canvas,
       random() * width,
       random() * height,

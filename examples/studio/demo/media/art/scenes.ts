@@ -1,5 +1,5 @@
 /** Kind of image. */
-export type Scene = "reef" | "city" | "forest" | "sea" | "mountains" | "light";
+export type Scene = "reef" | "sea" | "mountains" | "light";
 
 interface SceneWords {
   /** Name of the painting, in a sentence. */
@@ -16,15 +16,6 @@ export const scenes: Readonly<Record<Scene, SceneWords>> = {
   reef: {
     label: "reefs",
     words: /\b(?:reefs?|corals? reef|under ?water|fish(?:es)?|aquarium|kelp)\b/i,
-  },
-  city: {
-    label: "cities",
-    words:
-      /\b(?:cit(?:y|ies)|skyline|skyscrapers?|streets?|downtown|metropolis|towers?|buildings?|neon|town|harbou?r)\b/i,
-  },
-  forest: {
-    label: "forests",
-    words: /\b(?:forests?|woods?|woodland|trees?|pines?|jungle|birch(?:es)?|firs?)\b/i,
   },
   sea: { label: "seas", words: /\b(?:seas?|oceans?|waves?|beach(?:es)?|coast|shore|surf)\b/i },
   mountains: {

@@ -1,6 +1,6 @@
-import { type Canvas, glow, paintBlurred } from "./canvas.ts";
-import { along, type Color, hex, lit, mix } from "./color.ts";
-import { createNoise, layered, type Random, smooth } from "./noise.ts";
+import { type Canvas, drawGlow, paintBlurred } from "./canvas.ts";
+import { brighten, type Color, mix, parseHex, pickColor } from "./color.ts";
+import { createNoise, layerNoise, type Random, smoothStep } from "./noise.ts";
 import type { Subject, Time } from "./subject.ts";
 
 /** Colors of a time of day. */
@@ -16,10 +16,10 @@ export interface Light {
 }
 
 const lights: Readonly<Record<Time, Light>> = {
-  dawn: light(["#3b4f86", "#7d7fb0", "#d6a2b0", "#f7c9a4", "#ffe6bd"], "#fff0cf", "#f0cdb9", "#e3bcae"),
-  day: light(["#2a66ad", "#4f8fcb", "#8dbce2", "#c7e0ef", "#eaf4f5"], "#fffdf0", "#c9dfec", "#fff6e2"),
-  dusk: light(["#1e2150", "#4d3574", "#a2466f", "#e8704f", "#ffbd66"], "#ffe2a6", "#c9757a", "#c88375"),
-  night: light(
+  dawn: createLight(["#3b4f86", "#7d7fb0", "#d6a2b0", "#f7c9a4", "#ffe6bd"], "#fff0cf", "#f0cdb9", "#e3bcae"),
+  day: createLight(["#2a66ad", "#4f8fcb", "#8dbce2", "#c7e0ef", "#eaf4f5"], "#fffdf0", "#c9dfec", "#fff6e2"),
+  dusk: createLight(["#1e2150", "#4d3574", "#a2466f", "#e8704f", "#ffbd66"], "#ffe2a6", "#c9757a", "#c88375"),
+  night: createLight(
     ["#040817", "#091230", "#122149", "#1f3663", "#35507c"],
     "#eef3ff",
     "#223a63",
@@ -27,15 +27,27 @@ const lights: Readonly<Record<Time, Light>> = {
     true,
   ),
 };
-const stormy = light(
+const stormy = createLight(
   ["#1f262e", "#38434d", "#5b6871", "#86929a", "#b3bdc0"],
   "#dfe6e6",
   "#8f9ba2",
   "#7d888e",
 );
 
-function light(sky: readonly string[], sun: string, haze: string, ground: string, isDark = false): Light {
-  return { sky: sky.map(hex), sun: hex(sun), haze: hex(haze), ground: hex(ground), isDark };
+function createLight(
+  sky: readonly string[],
+  sun: string,
+  haze: string,
+  ground: string,
+  isDark = false,
+): Light {
+  return {
+    sky: sky.map(parseHex),
+    sun: parseHex(sun),
+    haze: parseHex(haze),
+    ground: parseHex(ground),
+    isDark,
+  };
 }
 
 /** Chooses the light of a subject. Colors that it names go into the sky. */
@@ -45,7 +57,7 @@ export function computeLight({ time, storm, rain, tints }: Subject): Light {
   if (!first || !second) return plain;
   const share = plain.isDark ? 0.3 : 0.48;
   const sky = plain.sky.map((color, at) =>
-    mix(color, lit(at < 2 ? first : second, at < 2 ? 0.75 : 1.1), share),
+    mix(color, brighten(at < 2 ? first : second, at < 2 ? 0.75 : 1.1), share),
   );
   return { ...plain, sky, haze: mix(plain.haze, second, share), ground: mix(plain.ground, second, 0.25) };
 }
@@ -72,9 +84,9 @@ export function paintSky(
   };
   const hidden = subject.storm || subject.rain;
   fillSky(canvas, light, sun, horizon, hidden ? 0.25 : 1);
-  if (light.isDark || subject.stars) starsOver(canvas, horizon, light.isDark ? 1 : 0.55, random);
+  if (light.isDark || subject.stars) drawStars(canvas, horizon, light.isDark ? 1 : 0.55, random);
   if (subject.aurora) paintAurora(canvas, horizon, seed, subject.tints);
-  if (!hidden && !subject.aurora) disk(canvas, sun, light, low);
+  if (!hidden && !subject.aurora) drawDisk(canvas, sun, light, low);
   if (!subject.aurora) paintClouds(canvas, subject, light, sun, horizon, seed);
   return sun;
 }
@@ -90,7 +102,7 @@ function fillSky(
   const strength = (isDark ? 0.2 : 0.5) * power;
   const aspect = width / height;
   paintBlurred(canvas, 4, (x, y, pixel) => {
-    const plain = along(sky, Math.min(1, y / height / horizon) ** 1.15);
+    const plain = pickColor(sky, Math.min(1, y / height / horizon) ** 1.15);
     const dx = (x / width - sun.x) * aspect;
     const dy = (y / height - sun.y) * 1.5;
     const away = dx * dx + dy * dy;
@@ -103,27 +115,27 @@ function fillSky(
   });
 }
 
-function disk(canvas: Canvas, { x, y }: Sun, { sun, isDark }: Light, low: boolean) {
+function drawDisk(canvas: Canvas, { x, y }: Sun, { sun, isDark }: Light, low: boolean) {
   const { width, height } = canvas;
   const radius = height * (low ? 0.04 : isDark ? 0.024 : 0.026);
-  glow(canvas, x * width, y * height, radius * 4, sun, isDark ? 0.35 : 0.6);
+  drawGlow(canvas, x * width, y * height, radius * 4, sun, isDark ? 0.35 : 0.6);
   for (let dy = -radius - 1; dy <= radius + 1; dy++)
     for (let dx = -radius - 1; dx <= radius + 1; dx++) {
-      const edge = smooth(radius + 0.8, radius - 0.8, Math.sqrt(dx * dx + dy * dy));
-      if (edge > 0) glow(canvas, Math.round(x * width + dx), Math.round(y * height + dy), 1, sun, edge);
+      const edge = smoothStep(radius + 0.8, radius - 0.8, Math.sqrt(dx * dx + dy * dy));
+      if (edge > 0) drawGlow(canvas, Math.round(x * width + dx), Math.round(y * height + dy), 1, sun, edge);
     }
 }
 
-function starsOver(canvas: Canvas, horizon: number, share: number, random: Random) {
+function drawStars(canvas: Canvas, horizon: number, share: number, random: Random) {
   const { width, height } = canvas;
   const size = Math.max(0.7, height / 1100);
   const count = Math.round((260 * width) / height);
   for (let star = 0; star < count; star++) {
     const y = random() ** 1.3 * horizon;
     const bright = random() ** 4;
-    const color = mix(hex("#cfe0ff"), hex("#fff0d6"), random());
+    const color = mix(parseHex("#cfe0ff"), parseHex("#fff0d6"), random());
     const fade = share * (1 - (y / horizon) ** 3);
-    glow(
+    drawGlow(
       canvas,
       random() * width,
       y * height,
@@ -144,16 +156,16 @@ function paintClouds(
   seed: string,
 ) {
   const { width, height, pixels } = canvas;
-  const noise = layered(createNoise(`${seed} clouds`), 5);
+  const noise = layerNoise(createNoise(`${seed} clouds`), 5);
   const cover = subject.storm || subject.rain ? 0.75 : subject.time === "night" ? 0.1 : 0.32;
   const bright = mix(light.sun, light.haze, light.isDark ? 0.85 : subject.storm ? 0.6 : 0.25);
   const dark = mix(light.sky[1] ?? light.haze, light.haze, subject.storm ? 0.25 : 0.55);
   const last = Math.min(height, Math.ceil(horizon * height));
-  const cloud = sampled(width, last, 3, (x, y) => {
+  const cloud = sample(width, last, 3, (x, y) => {
     const up = 1 - y / height / horizon;
     const far = 0.35 + up * 1.6;
     const value = noise(((x / height) * 2.2) / far + 3, (up * 6) / far);
-    return smooth(0.34 - cover, 0.86 - cover * 0.7, value) * smooth(0.02, 0.2, up);
+    return smoothStep(0.34 - cover, 0.86 - cover * 0.7, value) * smoothStep(0.02, 0.2, up);
   });
   for (let y = 0; y < last; y++)
     for (let x = 0; x < width; x++) {
@@ -174,9 +186,9 @@ function paintClouds(
 function paintAurora(canvas: Canvas, horizon: number, seed: string, tints: readonly Color[]) {
   const { width, height, pixels } = canvas;
   const noise = createNoise(`${seed} aurora`);
-  const bend = layered(noise, 2);
-  const low = tints[0] ?? hex("#35f0a0");
-  const high = tints[1] ?? hex("#7a4fe0");
+  const bend = layerNoise(noise, 2);
+  const low = tints[0] ?? parseHex("#35f0a0");
+  const high = tints[1] ?? parseHex("#7a4fe0");
   for (let curtain = 0; curtain < 3; curtain++) {
     const offset = curtain * 9.7;
     const strength = [1.5, 1, 0.8][curtain] ?? 0.8;
@@ -207,12 +219,7 @@ function paintAurora(canvas: Canvas, horizon: number, seed: string, tints: reado
 }
 
 /** Computes a smooth function for every `step`th pixel, and joins the values by straight lines once for all pixels. */
-export function sampled(
-  width: number,
-  height: number,
-  step: number,
-  value: (x: number, y: number) => number,
-) {
+export function sample(width: number, height: number, step: number, value: (x: number, y: number) => number) {
   const columns = Math.ceil(width / step) + 2;
   const rows = Math.ceil(height / step) + 2;
   const values = new Float32Array(columns * rows);

@@ -1,4 +1,4 @@
-import { type Color, hex, hsl, lit, mix } from "./color.ts";
+import { brighten, type Color, convertHSL, mix, parseHex } from "./color.ts";
 import { createRandom } from "./noise.ts";
 import { AURORA, findScene, type Scene } from "./scenes.ts";
 
@@ -76,8 +76,8 @@ const allSeasons = ["spring", "summer", "autumn", "winter"] as const;
 const allTimes = ["dawn", "day", "dusk", "night"] as const;
 
 /**
- * Reads what a prompt asks for. `base` is the prompt of a reference: it decides the scene and the time where the prompt
- * names none. The rest is decided by `seed`. `index` is the place in a set.
+ * Reads the parts of a prompt. `base` is the prompt of a reference. It decides the scene and the time if the prompt names
+ * none. `seed` decides the rest. `index` is the position in a set.
  */
 export function readSubject(prompt: string, base: string, seed: string, index: number): Subject {
   const random = createRandom(`${seed} subject`);
@@ -115,24 +115,24 @@ export function readSubject(prompt: string, base: string, seed: string, index: n
 function findTints(prompt: string): Color[] {
   const words = prompt.toLowerCase().match(/[a-z]+/g) ?? [];
   return words
-    .flatMap((word) => (Object.hasOwn(names, word) ? [hex(names[word] ?? "#888888")] : []))
+    .flatMap((word) => (Object.hasOwn(names, word) ? [parseHex(names[word] ?? "#888888")] : []))
     .slice(0, 4);
 }
 
-/** Returns the colors that a prompt names, with others that fit where it names fewer than two. */
+/** Returns the colors that a prompt names. Adds colors that fit if it names fewer than two. */
 export function chooseColors({ tints }: Subject, seed: string): readonly Color[] {
   const [only, other] = tints;
   if (other) return tints;
-  return only ? [only, mix(only, [1, 0.92, 0.8], 0.55), lit(only, 0.5)] : harmony(seed);
+  return only ? [only, mix(only, [1, 0.92, 0.8], 0.55), brighten(only, 0.5)] : createHarmony(seed);
 }
 
-function harmony(seed: string): readonly Color[] {
+function createHarmony(seed: string): readonly Color[] {
   const random = createRandom(`${seed} harmony`);
   const start = random() * 360;
   const turn = random() < 0.5 ? 32 + random() * 30 : 150 + random() * 40;
   return [
-    hsl(start, 0.62, 0.55),
-    hsl((start + turn) % 360, 0.66, 0.6),
-    hsl((start + turn / 2) % 360, 0.5, 0.42),
+    convertHSL(start, 0.62, 0.55),
+    convertHSL((start + turn) % 360, 0.66, 0.6),
+    convertHSL((start + turn / 2) % 360, 0.5, 0.42),
   ];
 }
