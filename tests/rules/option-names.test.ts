@@ -136,7 +136,6 @@ const emulator: Names<EmulatorOptions> = {
   faultCases: undefined,
   origin: undefined,
   cors: false,
-  differs: undefined,
   maxRequests: 1,
   state: new Map(),
 };

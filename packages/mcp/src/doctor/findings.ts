@@ -1,5 +1,4 @@
 import type { ChatRun } from "./chats.js";
-import type { MediaRun } from "./media.js";
 import type { Exchanges } from "./probes.js";
 
 /** Kind of the server at an address. */
@@ -22,9 +21,6 @@ export interface Evidence {
   readonly origins: readonly string[];
   readonly exchanges: Exchanges;
   readonly chats: readonly ChatRun[];
-  readonly media: readonly MediaRun[];
-  /** True if the emulator behind the Worker saw the abort. Undefined without that emulator. */
-  readonly sawAbort: boolean | undefined;
 }
 
 /**
