@@ -5,7 +5,7 @@ import { createGateway } from "./gateway.js";
 import { assertKeys, type EmulatorOptions } from "./options.js";
 import { createRules } from "./script/rules.js";
 import { checkScript } from "./script/script.js";
-import { handlePreflight, openToAll } from "./server/cors.js";
+import { corsHeaders, handlePreflight } from "./server/cors.js";
 import type { Exchange, Handler } from "./server/exchange.js";
 import { hash } from "./server/hash.js";
 import {
@@ -180,7 +180,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
     if (status >= 400 && typeof body === "string") record.error = readMessage(body);
     const names = [...record.unknownFields, ...record.unknownFaults.map((fault) => `[[${fault}]]`)];
     const unknown = names.length > 0 && { [UNKNOWN]: joinNames(names) };
-    const allHeaders = { ...headers, ...unknown, ...(cors ? openToAll : {}), "x-request-id": id };
+    const allHeaders = { ...headers, ...unknown, ...(cors ? corsHeaders : {}), "x-request-id": id };
     if (typeof body === "function" && request.method !== "HEAD") {
       const pulled = createPulledBody(request, body, (how) => end(record, how));
       return new Response(pulled, { status, headers: allHeaders });
