@@ -80,7 +80,7 @@ test("a page is rendered for each visitor anew: nothing of one is in another's",
 });
 
 test.skipIf(!findChromium())(
-  "a browser takes the page over without a word, and chats through the route",
+  "Chromium hydrates the page without a warning, and chats through the route (skipped where there is none)",
   async () => {
     const browser = await chromium.launch({ executablePath: findChromium() ?? "", args: chromiumFlags });
     const page = await browser.newPage();

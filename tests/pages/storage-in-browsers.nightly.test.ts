@@ -36,7 +36,7 @@ const ends: Readonly<Record<string, () => unknown>> = {
 describe.for(browsers)(
   "a chat whose database connection dies, in $name (skipped where there is none)",
   (at) => {
-    if (!at.isHere) return test.skip("is not here");
+    if (!at.isHere) return test.skip(`${at.name} is not installed`);
     let browser: Browser;
     let served: Served;
     let context: BrowserContext;
@@ -95,6 +95,7 @@ describe.for(browsers)(
       expect(await thread()).toEqual(["one", "On one", "two", "On two", "three", "On three"]);
     });
 
+    // only Chromium has the command that clears the data of a site
     test.skipIf(at.name !== "Chromium")(
       "stores the next messages after the site's data were cleared",
       async () => {

@@ -53,7 +53,7 @@ test("The demo starts in a folder whose name has a space and a letter beyond ASC
 });
 
 test.skipIf(!existsSync("/proc/self/cmdline"))(
-  "The demo keeps its secrets off the command lines of its processes",
+  "The command lines of the demo's processes contain no secret (skipped where the system has no /proc)",
   () => {
     const commands = demo
       .processes()

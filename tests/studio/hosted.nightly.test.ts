@@ -76,7 +76,7 @@ const deployments: readonly Deployment[] = [
 /* The studio as static files below a path: its server is a Service Worker, which the browser may end at any time. */
 
 describe.for(deployments)("The hosted studio in $name (skipped where there is none)", SUITE, (deployment) => {
-  if (!deployment.isHere) return test.skip("is not here");
+  if (!deployment.isHere) return test.skip(`${deployment.name} is not installed`);
   let browser: Browser;
   let site: HostedStudio;
   let context: BrowserContext;
