@@ -14,7 +14,7 @@ const ours = join(import.meta.dirname, "../../packages/create-sluice");
 const template = join(ours, "dist/templates/node");
 const folder = mkdtempSync(join(tmpdir(), "sluice-check-"));
 let server: Server;
-/** Answers of the deployed app, by path and by the user who asks: `POST /api/session`, `chat of nobody`. */
+/** Responses of the deployed app, by path or by the user of a chat: `POST /api/session`, `chat of nobody`. */
 let responses: Readonly<Record<string, readonly [status: number, body: object]>> = {};
 let address = "";
 

@@ -91,7 +91,7 @@ describe.each(templates)("a new app of %s", (template) => {
     for (const [path, text] of Object.entries(readFiles("My App")))
       expect(text, path).not.toMatch(/workspace:|catalog:|@sluice\/example|YOUR-|sluice-app|\{\{\w+\}\}/);
     expect(read("My App/README.md")).toMatch(/^# my-app\n/);
-    // tables without empty cells, and lists that go on
+    // tables have no empty cell, and lists are not interrupted
     expect(read("My App/README.md")).not.toMatch(/\| +\||^ +\d\./m);
     expect(readManifest("My App").scripts).toMatchObject({
       types: expect.any(String),

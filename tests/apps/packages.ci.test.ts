@@ -131,9 +131,9 @@ describe("the types compile with every check on", { timeout: 600_000 }, () => {
   const folder = createTemporaryFolder("types");
   const all = Object.keys(entries);
   const inPages = all.filter((entry) => entry.startsWith("@sluice/react"));
-  /** Entries whose types name Node's. */
+  /** Entries whose types name types of Node. */
   const onNode = all.filter((entry) => /(?:proxy\/node|postgres|serve|recordings)$/.test(entry));
-  /** Entries beside packages of others whose types name Node's and those of a page. */
+  /** Entries that use packages of others, whose types name types of Node and of pages. */
   const bridges = all.filter((entry) => /(?:ai-sdk|mcp)(?:\/|$)/.test(entry));
   const everywhere = all.filter((entry) => ![...inPages, ...onNode, ...bridges].includes(entry));
   const project = (lib: readonly string[], types: readonly string[], files: readonly string[]) => ({

@@ -27,7 +27,7 @@ afterEach(async () => {
   await gateway.close();
 });
 
-/** Sends with the `fetch` of React Native. The globals stay those of Node, which the emulator needs. */
+/** Sends with the `fetch` of React Native. The globals stay Node's, because the emulator needs them. */
 async function nativeFetch(request: Request): Promise<Response> {
   const { url, method, signal } = request;
   const headers = Object.fromEntries(request.headers);

@@ -22,7 +22,7 @@ afterAll(() => scenario.close());
 
 // three processes start and end in each test
 describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 }, (_, command) => {
-  /** A server with a folder of its own. It is ended with the test. */
+  /** Starts a server with its own folder. It ends with the test. */
   async function open(env: NodeJS.ProcessEnv = {}) {
     scenario.emulator.reset();
     const { folder, remove } = copyTemplate();

@@ -335,7 +335,7 @@ export const scenarios = {
     needs: ["complete"],
     run: async ({ client, gateway }) => {
       const before = gateway.requests.length;
-      // a text of its own: the emulator counts refusals by body
+      // a unique text, because the emulator counts refusals by body
       expectText((await client.complete(call(`[[429:1]] ${prompt}, ${before}`))).text);
       expect(gateway.requests.slice(before).map(({ status }) => status)).toEqual([429, 200]);
     },

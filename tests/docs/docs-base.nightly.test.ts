@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from "vitest";
 import { buildSiteAt } from "../support/docs-site.ts";
 import { createTemporaryFolder } from "../support/temporary.ts";
 
-/* The site as it is built for a host that has it below a path. */
+/* The site, built for a host that serves it below a path. */
 
 const base = "/some/path/";
 const folder = createTemporaryFolder("docs-base");

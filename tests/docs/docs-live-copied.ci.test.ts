@@ -7,7 +7,7 @@ import { type Served, serve } from "@sluice/emulator/serve";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTemporaryFolder } from "../support/temporary.ts";
 
-/* The live examples of the site, each copied into a folder of its own and run as it is. */
+/* The live examples of the site, each copied into a new folder and run unchanged. */
 
 const root = `${import.meta.dirname}/../../`;
 const folder = createTemporaryFolder("live");

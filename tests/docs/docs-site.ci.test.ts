@@ -5,7 +5,7 @@ import { buildSite, findDeadLinks, listAnchorsOfSite, readSite } from "../suppor
 import { entries } from "../support/entries.ts";
 import { listNames } from "../support/examples.ts";
 
-/* The documentation as it is published: built once, for all tests of this file. */
+/* The published documentation, built once for all tests of this file. */
 
 const root = join(import.meta.dirname, "../..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");

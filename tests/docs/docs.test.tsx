@@ -9,7 +9,7 @@ import { readAllExamples, writeExamples } from "../support/example-modules.ts";
 import { createTemporaryFolder } from "../support/temporary.ts";
 
 /*
- * The code blocks of all pages, READMEs and doc comments. Each is a module of its own. "```ts run" is run as a script,
+ * The code blocks of all pages, READMEs and doc comments. Each is a separate module. "```ts run" is run as a script,
  * "```tsx run" is rendered; gateway.example.com is the emulator.
  */
 
@@ -180,7 +180,7 @@ function recordOutput(): () => string {
   return () => printed.trim();
 }
 
-/** A pattern for the expected output, in which `…` stands for any text. */
+/** Creates a pattern for the expected output. `…` matches any text. */
 function createPattern(output: string): RegExp {
   return new RegExp(`^${output.trim().split("…").map(literal).join(".*")}$`, "s");
 }

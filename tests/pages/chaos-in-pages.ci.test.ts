@@ -11,7 +11,7 @@ import { getSharedBrowser } from "../support/browser.ts";
 import { buildPage } from "../support/built-page.js";
 import type { ChatPage } from "../support/chat-page.js";
 
-/** The page with a chat, or the one with a video task: each test uses the fields of its own. */
+/** The page with a chat, or the page with a video task. Each test uses the fields of its page. */
 declare const page: Omit<ChatPage, "state"> & {
   readonly state: () => Omit<ChatState, "status"> &
     Omit<VideoTaskState, "status"> & { readonly status: string };
@@ -121,7 +121,7 @@ describe.skipIf(!findChromium())("pages without a reload (skipped where there is
     expect(scenario.requests()).toHaveLength(1);
   });
 
-  /** A tab in which a task is polled. */
+  /** Opens a tab that polls a task. */
   async function videoTab(): Promise<Page> {
     const tab = await context.newPage();
     await tab.goto(`${scenario.url}/video`);
@@ -136,7 +136,7 @@ async function openScenario(html: Readonly<Record<string, string>>, options: Emu
   const clock = stoppedClock();
   const startedAt = Date.now();
   const time = { now: () => startedAt + clock.now(), sleep: clock.sleep };
-  // the gateway's clock stands still, unless it never waits
+  // the gateway's clock does not advance, unless it never waits
   const emulator = createEmulator({
     apiKeys: [KEY],
     ...(options.speed === undefined && { clock: time }),

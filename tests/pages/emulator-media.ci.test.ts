@@ -7,7 +7,7 @@ import { landscapes } from "../../examples/studio/demo/media/media.ts";
 import { findChromium } from "../../scripts/chromium.ts";
 import { getSharedBrowser } from "../support/browser.ts";
 
-/* The files that a browser shows: those of the emulator, and the landscapes of the studio's demo. */
+/* The files that a browser shows: of the emulator, and the landscapes of the studio's demo. */
 
 interface VideoTask {
   readonly ratio?: string;

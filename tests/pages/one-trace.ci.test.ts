@@ -52,7 +52,7 @@ async function openSite(html: string) {
   return { url, spans, bodies, close };
 }
 
-/** A gateway that has telemetry of its own: each request has a span, under that of its `traceparent`. */
+/** A gateway with its own telemetry: each request has a span below the span of its `traceparent`. */
 function openGateway(site: string) {
   const emulator = createEmulator({ apiKeys: [KEY], speed: Number.POSITIVE_INFINITY });
   const exporter = new OTLPTraceExporter({ url: `${site}/gateway/v1/traces` });

@@ -15,7 +15,7 @@ const browsers = [
   { name: "Firefox", isHere: hasFirefox, open: getSharedFirefox },
 ];
 
-/** Ways in which a connection to the database ends, as functions that run in the page. */
+/** Functions that end a connection to the database. They run in the page. */
 const ends: Readonly<Record<string, () => unknown>> = {
   "is closed without an event": () => page.connections[0]?.close(),
   "is closed with an event": () => {

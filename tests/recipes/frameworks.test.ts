@@ -37,7 +37,7 @@ afterEach(async () => {
   vi.unstubAllGlobals();
 });
 
-/** Copies the components of a framework into a folder of its own, and returns the folder. */
+/** Copies the components of a framework into a separate folder, and returns the folder. */
 function findPage(framework: string): string {
   const folder = createTemporaryFolder(`frameworks-${framework}`);
   cpSync(`${root}docs/examples/${framework}`, folder, { recursive: true });

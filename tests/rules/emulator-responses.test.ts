@@ -180,7 +180,7 @@ describe.each<[string, Endpoint, fc.Arbitrary<Record<string, unknown>>]>([
     fc.assert(
       fc.asyncProperty(arbitrary, fc.nat(), junk, async (request, at, value) => {
         const mutant = changed(request, at, value);
-        // the one thing that only the gateway can know is whether an asset is there
+        // only the gateway knows if an asset exists
         fc.pre(!JSON.stringify(mutant).includes("asset://"));
         expect(await refuses(endpoint, mutant)).toBe(endpoint.check(mutant).issues.length > 0);
       }),

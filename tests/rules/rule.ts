@@ -1,4 +1,4 @@
-/** One rule of the spec, with a request that keeps it and one that breaks it. */
+/** A rule of the spec, with a request that follows it and a request that breaks it. */
 export interface Rule {
   /** The endpoint that the requests go to. */
   readonly endpoint: string;

@@ -27,8 +27,8 @@ export interface SimulatedStorage {
 }
 
 /**
- * Creates the storage of one Durable Object. As on the platform, calls are synchronous, and the writes since the last
- * flush are one transaction, with those of the alarm: a crash takes back all of them or none.
+ * Creates the storage of one Durable Object. As on the platform, calls are synchronous. All writes since the last flush
+ * and the change of the alarm are one transaction: a crash reverts all of them or none.
  *
  * @param onAlarm called at the time of the alarm that is on the disk
  */

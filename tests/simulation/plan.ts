@@ -365,8 +365,8 @@ function withBeginning(plan: Plan, name: string, choice: typeof beginnings): Pla
 }
 
 /**
- * Lets most proxies that store responses store those of images, videos and assets, too. There orders are lost, and asked
- * for again. The draws are their own, so that they change no other simulation.
+ * Lets most proxies that store chats also store the responses to images, videos and assets. Orders are then lost and
+ * requested again. Uses separate random numbers, so that other simulations do not change.
  */
 function withOrders(
   seed: number,

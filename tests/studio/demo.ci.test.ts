@@ -131,10 +131,10 @@ describe.skipIf(!findChromium())("the demo in Chromium (skipped where there is n
     await close();
   });
 
-  test("a response goes on after a reload in its middle, and the gateway gets one request", async () => {
+  test("a response continues after a reload, and the gateway gets one request", async () => {
     const studio = await reopenStudio(await getSharedBrowser(), demo.address);
     const { page } = studio;
-    // behind its reasoning: what is stopped there has nothing to go on with
+    // after its reasoning: a response that is stopped there has no text to continue
     const text = () => studio.findReply().getByText("Two days, one river");
     await studio.sendMessage("[[stall]] Plan a quiet weekend in a town by a river");
     await text().waitFor();

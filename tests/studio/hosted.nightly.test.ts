@@ -112,7 +112,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
     await write(field("Message", tab), text);
     await field("Message", tab).press("Enter");
   }
-  /** Waits for a response with a text that the one before does not have. */
+  /** Waits for a response with a text that the previous response lacks. */
   async function waitForReply(text: string, tab = page): Promise<void> {
     await findReply(tab).getByText(text).first().waitFor();
     await settled(tab);

@@ -4,8 +4,8 @@ import { findProblems } from "../support/axe.ts";
 import { hasChromium, MINUTE, openRoom, PNG, type StudioSuite } from "../support/studio-suite.ts";
 
 /*
- * An image and a video are shared as files: with an app where the browser hands files to apps, and else saved. The
- * Chromium of Linux hands on none; the tests stand in for one that does.
+ * Images and videos are shared as files: with an app if the browser can share files, else by saving them. Chromium on
+ * Linux can't, so the tests replace its function.
  */
 
 declare global {

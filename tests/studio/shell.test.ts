@@ -44,7 +44,7 @@ describe.skipIf(!hasChromium)("the shell of the studio in Chromium (skipped wher
     await studio.page.keyboard.press("Control+.");
     await inspector().waitFor({ state: "detached" });
     await studio.page.reload({ waitUntil: "commit" });
-    // set before the first paint, by a script of its own
+    // a separate script sets it before the first paint
     await expect.poll(theme).toBe("dark");
     await title("Chat").waitFor();
     expect(await inspector().count()).toBe(0);

@@ -99,7 +99,7 @@ test("a few lines that are no records are left out", async () => {
   expect(await fileStorage(path).read("a")).toEqual(records(["1", 1], ["2", 2]));
 });
 
-/** A ledger of twelve records, as it is after something has happened to it. */
+/** Writes a ledger of twelve records, changes its file, and returns its path. */
 async function damaged(change: (whole: Buffer) => Uint8Array | string): Promise<string> {
   const path = newFile();
   const storage = fileStorage(path);

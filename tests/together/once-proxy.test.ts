@@ -297,7 +297,7 @@ describe("A store behind a proxy that stores responses", () => {
   });
 });
 
-/** The response in a result. The day in which a video can be queried begins when the response comes. */
+/** Returns a result without `queryableUntil`, which depends on the time of the response. */
 function readOutcome(result: unknown) {
   return { ...(result as object), queryableUntil: undefined };
 }

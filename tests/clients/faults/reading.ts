@@ -26,8 +26,8 @@ export interface Call {
  * Verdict on what a client makes of a fault.
  *
  * - `right`: one of the right outcomes
- * - `acceptable`: a right outcome, though another one serves the user better
- * - `wrong words`: an error, as it is right, but without the words of the gateway
+ * - `acceptable`: a right outcome, but another outcome serves the user better
+ * - `wrong words`: the right error, without the words of the gateway
  * - `wrong`: a success in place of an error, an error in place of a success, a wrong text or call, or too many requests
  * - `hangs`: no end
  */
