@@ -12,7 +12,7 @@ const out = relative(join(import.meta.dirname, "../../docs"), folder);
 
 beforeAll(() => buildSiteAt(base, out), 600_000);
 
-test("Each page, script, style and image is below the path, and is there", () => {
+test("Each page, script, style and image exists below the path", () => {
   const files = new Set(globSync("**/*.*", { cwd: folder }).map((path) => path.replaceAll("\\", "/")));
   const pages = [...files].filter((path) => path.endsWith(".html"));
   expect(pages.length).toBeGreaterThan(60);

@@ -42,7 +42,7 @@ test("each live example is copied and run below", () => {
   expect(files.sort()).toEqual(Object.keys(expected).sort());
 });
 
-test.each(Object.entries(expected))("%s runs as it is", async (file, output) => {
+test.each(Object.entries(expected))("%s runs unchanged", async (file, output) => {
   expect(await run(file)).toMatch(output);
 });
 

@@ -43,7 +43,7 @@ test("each error of the client and each refusal of the proxy has an anchor on on
   expect([...errors, ...refusals].filter(([, name = ""]) => !anchors.has(name.toLowerCase()))).toEqual([]);
 });
 
-test("llms.txt lists each page, and each page is there as Markdown", () => {
+test("llms.txt lists each page, and each page also exists as Markdown", () => {
   const list = readSite("llms.txt");
   const paths = [...list.matchAll(/^- \[.*?\]\((.*?)\)/gm)].map(([, path = ""]) => path);
   expect(paths.length).toBeGreaterThan(60);

@@ -20,7 +20,7 @@ const runnable = [...modules].filter(([, { isRun }]) => isRun);
 const rows = (language: string) =>
   runnable.flatMap(([path, example]) => (example.language === language ? [{ ...example, path }] : []));
 
-test("every code block compiles, with imports of its own or those of the blocks before it", {
+test("every code block compiles, with its own imports or the imports of earlier blocks", {
   timeout: 120_000,
 }, () => {
   expect(modules.size).toBeGreaterThan(80);

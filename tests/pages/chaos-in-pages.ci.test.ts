@@ -51,7 +51,7 @@ describe.skipIf(!findChromium())("pages without a reload (skipped where there is
   const ends = (tab: Page, outcome: string) =>
     tab.waitForFunction((outcome) => page.state().messages.at(-1)?.outcome === outcome, outcome);
 
-  test("a response is cut when the proxy is killed, in all tabs; after its restart the chat goes on", async () => {
+  test("a response is cut in all tabs when the proxy is killed, and the chat continues after its restart", async () => {
     scenario = await openScenario(html, { speed: Number.POSITIVE_INFINITY });
     const [left, right] = [await chatTab(), await chatTab()];
     await left.evaluate(() => page.send("Tell me of rivers [[stall]]"));
@@ -75,7 +75,7 @@ describe.skipIf(!findChromium())("pages without a reload (skipped where there is
     expect(scenario.requests()).toHaveLength(2);
   });
 
-  test("a response of a crashed tab is cut in the other tab, where the chat goes on", async () => {
+  test("a response of a crashed tab is cut in the other tab, where the chat continues", async () => {
     scenario = await openScenario(html, { speed: Number.POSITIVE_INFINITY });
     const [left, right] = [await chatTab(), await chatTab()];
     await left.evaluate(() => page.send("Tell me of rivers [[stall]]"));

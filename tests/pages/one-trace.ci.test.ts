@@ -90,7 +90,7 @@ describe.skipIf(!findChromium())(
       await site?.close();
     });
 
-    test("send the spans of one trace to an OTLP receiver, each a child of the one before it", async () => {
+    test("send the spans of one trace to an OTLP receiver, each a child of the previous span", async () => {
       const page = await (await getSharedBrowser()).newPage();
       await page.goto(`${site.url}/?worker=http://127.0.0.1:${worker.port}`);
       const outcomes = await page.evaluate(() =>

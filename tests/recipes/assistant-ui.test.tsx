@@ -177,7 +177,7 @@ describe("tools in assistant-ui", () => {
     await screen.findByText("Allow");
   };
 
-  test("a tool waits for the user, runs once allowed, and the chat goes on", async () => {
+  test("a tool waits for the user, runs once approved, and the chat continues", async () => {
     await ask();
     expect(depths).toEqual([]);
     await press("Allow");
@@ -228,7 +228,7 @@ describe("files and pages in assistant-ui", () => {
     expect(requests()).toEqual([]);
   });
 
-  test("a page that is loaded again has all branches, and goes on below the shown one", async () => {
+  test("a reloaded page has all branches, and continues below the visible branch", async () => {
     const storage: ChatStorage = memoryStorage();
     const before = open({ storage });
     await write("How deep is the sea?");

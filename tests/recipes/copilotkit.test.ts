@@ -60,7 +60,7 @@ async function open() {
 beforeAll(() => vi.stubEnv("DO_NOT_TRACK", "1"));
 afterAll(() => vi.unstubAllEnvs());
 
-test("CopilotKit asks, runs its own tool, and goes on with the result", async () => {
+test("CopilotKit sends a message, runs its own tool, and continues with the result", async () => {
   const { agent, sendMessage, depths, errors, requests } = await open();
   await sendMessage('Use the tool for "Mariana"');
   expect(errors).toEqual([]);

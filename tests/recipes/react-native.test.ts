@@ -62,7 +62,7 @@ async function liveWith(storage: ChatStorage) {
   expect([...(await storage.read("chat/talk")).keys()]).toEqual([]);
 }
 
-test("a chat with all of its branches is there when the app opens again, and gone after signing out", async () => {
+test("a chat has all of its branches when the app opens again, and is deleted after signing out", async () => {
   const { createItemStorage } = await files<Page>("item-storage.ts");
   const items = memoryItems();
   items.texts.set("of the app", "1");

@@ -267,7 +267,7 @@ describe("videoTool", () => {
     });
   });
 
-  test("goes on from its handle after a reload, and makes no second video", async () => {
+  test("continues from its handle after a reload, and makes no second video", async () => {
     const { gateway, tools, before } = await leaveWithVideo();
     const { chat } = page(gateway, tools, await left(before.storage));
     await until(chat, isOver);
@@ -278,7 +278,7 @@ describe("videoTool", () => {
     expect(gateway.posts(VIDEOS)).toHaveLength(1);
   });
 
-  test("goes on in one of two tabs after a reload", async () => {
+  test("continues in one of two tabs after a reload", async () => {
     const { gateway, tools, before } = await leaveWithVideo();
     const stored = await left(before.storage);
     const tabs = [page(gateway, tools, stored), page(gateway, tools, stored)];
@@ -301,7 +301,7 @@ describe("videoTool", () => {
     expect(gateway.posts(VIDEOS)).toHaveLength(1);
   });
 
-  test("keeps its handle with the call where it can't go on: without Web Locks", async () => {
+  test("stores its handle with the call if it can't continue, without Web Locks", async () => {
     vi.stubGlobal("navigator", {});
     const { gateway, tools, before } = await leaveWithVideo();
     const { chat } = page(gateway, tools, await left(before.storage));

@@ -72,7 +72,7 @@ describe("a response behind a stream log that is lost before its headers", () =>
     expect([turn.outcome, readContent(turn), bills()]).toEqual(["complete", "one answer", 1]);
   });
 
-  test("comes by retry, as often as it is lost, and the gateway gets one request", async () => {
+  test("comes by a retry after each loss, and the gateway gets one request", async () => {
     const { send, retry } = page(memoryStorage(), { faults: ["lose", "lose"] });
     expect(await send()).toMatchObject({ outcome: "error", error: { billing: "maybe" } });
     expect(await retry()).toMatchObject({ outcome: "error" });

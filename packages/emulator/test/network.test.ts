@@ -48,7 +48,7 @@ describe("a stream", () => {
     expect(emulator.requests[0]).toMatchObject({ deltas: 0, aborted: true, finished: false });
   });
 
-  test("fails when the request aborts while the model is at work", async () => {
+  test("fails when the request aborts while the reader waits", async () => {
     const controller = new AbortController();
     const clock = createSleepingClock();
     const emulator = createFastEmulator({ clock, speed: 1 });

@@ -75,7 +75,7 @@ describe("page, Worker and gateway", () => {
     expect(emulator.requests[0]?.headers["traceparent"]).toBe(`00-${traceId}-${served?.spanId}-01`);
   });
 
-  test("have a span of the Worker for each attempt under the one call, and an error if it failed", async () => {
+  test("have a span of the Worker for each attempt of a call, which is an error if the attempt failed", async () => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     onTestFinished(() => log.mockRestore());
     const { page, worker, client, waitForSpans } = openTrace();
