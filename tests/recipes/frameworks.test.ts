@@ -21,7 +21,7 @@ beforeEach(() => {
   emulator = createEmulator({ speed });
   page = document.body.appendChild(document.createElement("main"));
   fault = "";
-  // the address is /api/v1/…: what is behind it is a proxy in the app, and the emulator here
+  // an app has a proxy at /api; here it is the emulator
   vi.stubGlobal("fetch", async (address: string, init: RequestInit) => {
     const body = init.body ? String(init.body).replace("sky blue?", `sky blue? ${fault}`) : null;
     const { pathname } = new URL(address);
