@@ -38,6 +38,6 @@ test("A page that imports every entry is built without a warning, though much of
     },
   });
   expect(warnings).toEqual([]);
-  // what is loaded later still is
+  // lazy modules are still files of their own
   expect(globSync("out/assets/*.js", { cwd: folder }).length).toBeGreaterThan(5);
 });

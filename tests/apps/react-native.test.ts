@@ -7,8 +7,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { fetch as fetchOnXHR } from "whatwg-fetch";
 
 /*
- * The `fetch` of React Native is the package `whatwg-fetch` with XMLHttpRequest: a response has no `body`, and arrives
- * only when it is complete. Here it uses happy-dom's XMLHttpRequest and a socket to the emulator.
+ * The `fetch` of React Native is the package `whatwg-fetch` on XMLHttpRequest: its responses have no `body` and arrive
+ * only when they are complete. Here it uses happy-dom's XMLHttpRequest and a socket to the emulator.
  */
 
 const emulator = createEmulator({ cors: true, speed: Number.POSITIVE_INFINITY });

@@ -12,7 +12,7 @@ import {
   startServer,
 } from "../support/server-template.ts";
 
-/* The server of the Node template, in each runtime that has what it needs. */
+/* The server of the Node template, in each runtime that supports it. */
 
 let scenario: Awaited<ReturnType<typeof startScenario>>;
 beforeAll(async () => {

@@ -57,7 +57,7 @@ export async function openGateway(endpoint: Endpoint): Promise<Gateway> {
   });
   const front = await serve(
     {
-      // the gateway's files have an address of their own, which is not the proxy's affair
+      // the gateway's files have a separate address and bypass the proxy
       fetch: (request) =>
         new URL((request as Request).url).pathname.startsWith("/files/")
           ? emulator.fetch(request)

@@ -6,8 +6,8 @@ import { joinMessages } from "./join-messages.ts";
 import { depth, dot, prompt, riverSchema, schemaInWords, width } from "./rivers.ts";
 
 /*
- * Everything that people do with a client, once for all clients. A scenario passes if the user of the client sees what was
- * asked for, or the error that was due.
+ * Everything that people do with a client, shared by all clients. A scenario passes if the client returns the requested
+ * result, or the expected error.
  */
 
 export interface Scenario {

@@ -62,7 +62,7 @@ test("no example shows its users the message of an error, or takes a user from a
     },
   );
   const lines = (path: string) => readFileSync(root + path, "utf8").split("\n");
-  // code alone: pages name the field, and tell what it is for
+  // only code, since pages explain the field
   const code = pages.flatMap((path) =>
     path.endsWith(".md") ? readCode(lines(path)).map((line) => `${path}: ${line}`) : lines(path),
   );

@@ -18,9 +18,9 @@ export interface Fault extends Pick<RunOptions, "timeout" | "length" | "retries"
   readonly proxied?: Partial<RunResult> | false;
   /** The end in Node, if it differs. */
   readonly inNode?: Partial<RunResult>;
-  /** The end in Chromium, where it is another one. */
+  /** The end in Chromium, if it differs. */
   readonly inPage?: Partial<RunResult>;
-  /** Maximum megabytes that the server sends: what is read, and what buffers in between take. */
+  /** Maximum megabytes that the server sends: those that the client reads and those that fill buffers on the way. */
   readonly megabytes?: number;
 }
 

@@ -62,7 +62,7 @@ describe.skipIf(!findChromium())("pages without a reload (skipped where there is
     await ends(right, "truncated");
     const cut = await texts(left);
 
-    // while there is no proxy, a question is stored, and has no response
+    // without a proxy, the question is stored but gets no response
     await left.evaluate(() => page.send("And lakes?"));
     await left.waitForFunction(() => page.state().status === "error" && page.state().messages.length === 4);
     expect(scenario.requests()).toHaveLength(1);
@@ -183,8 +183,8 @@ async function openScenario(html: Readonly<Record<string, string>>, options: Emu
 }
 
 /**
- * Listens on a port below those that the system gives by itself, from ten of this process: nothing else takes it during
- * a restart.
+ * Listens on one of ten ports of this process below the ephemeral range, so that no other process takes it during a
+ * restart.
  */
 async function listen(handler: Parameters<typeof serve>[0]): Promise<Served> {
   const first = 26_000 + (process.pid % 400) * 10;

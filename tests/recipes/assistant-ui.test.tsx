@@ -9,7 +9,7 @@ import { numbered, openGateway } from "./gateway.ts";
 /* The files of the guide "assistant-ui", with its newest components. */
 
 const files = writeFilesOfExample("assistant-ui");
-// loading its components takes seconds, which are no test's
+// loaded here because it takes seconds, which would count for the first test
 const { Chat } = await files<{ Chat: FunctionComponent<object> }>("chat.tsx");
 let gateway: ReturnType<typeof openGateway>;
 let nth = 0;
@@ -238,7 +238,7 @@ describe("files and pages in assistant-ui", () => {
     await press("Previous");
     await findReply(/answer 1/);
     before.unmount();
-    // another client has no chats in memory, as a page that was loaded again
+    // a new client has no chats in memory, like a reloaded page
     const { emulator } = gateway;
     gateway = { emulator, client: openGateway({}, emulator.clientOptions).client };
     open({ storage });

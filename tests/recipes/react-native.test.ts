@@ -7,8 +7,8 @@ import { numbered, openGateway } from "./gateway.ts";
 import { importNewest } from "./newest.ts";
 
 /*
- * The guide "React Native" where there is no page: no window, no locks, no channel, no IndexedDB. Expo's `fetch` and
- * AsyncStorage are the real packages where `scripts/newest.ts` has installed them, with their native half played here.
+ * The guide "React Native" without the globals of a page: no window, locks, channels or IndexedDB. Expo's `fetch` and
+ * AsyncStorage are the real packages if `scripts/newest.ts` has installed them; their native half is simulated.
  */
 
 interface Page {

@@ -14,7 +14,7 @@ const chat = { model: "delta-5.3", messages };
 const seeing = { model: "alpha-v4.1-flash" };
 const weather = { name: "weather", description: "The weather", inputSchema: { type: "object" } };
 
-/** A program without types: its client, and the frames around what it does wrong. */
+/** A program without types that makes mistakes. */
 interface Program {
   /** Calls a function of the packages. */
   readonly call: (name: string, ...given: unknown[]) => unknown;
@@ -539,7 +539,7 @@ beforeEach(() => {
   printed = [];
   for (const level of ["warn", "error"] as const)
     vi.spyOn(console, level).mockImplementation((line) => void printed.push(String(line)));
-  // what was printed once is not printed again
+  // each warning is printed only once
   vi.resetModules();
 });
 afterEach(() => vi.restoreAllMocks());

@@ -247,8 +247,8 @@ const SLOW = 7;
 const RESET = 1;
 
 /**
- * Mishaps that show a bug of the past only where no other fault came before: it would be a reason for what is wrong, or
- * hide it. Each ends with a wait, and is done in the first tab.
+ * Mishaps that show a past bug only if no other fault came before, since that could explain or hide the bug. Each runs
+ * in the first tab and ends with a wait.
  */
 const beginnings: readonly (readonly [Mishap, Possible])[] = [
   // a retry in two tabs waits for one with a slow tool

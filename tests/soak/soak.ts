@@ -44,7 +44,7 @@ const slack: Readonly<Record<string, number>> = {
 /** Milliseconds until an unread stored response is deleted: 30 s without a reader, 20 s stored, and a check every 30 s. */
 const STORED_MS = 120_000;
 
-/** Uses the client for minutes, prints what it takes, and returns the sizes that grow. */
+/** Uses the client for some minutes, prints its memory and storage sizes, and returns those that grow. */
 export async function soak(minutes: number): Promise<string[]> {
   const gateway = await startGateway();
   const executablePath = findChromium();
@@ -101,7 +101,7 @@ export async function soak(minutes: number): Promise<string[]> {
   return left === 0 ? growing : [...growing, `stored responses: ${left} are left`];
 }
 
-/** Waits until the responses that were stored are deleted. Returns the number of those that are left. */
+/** Waits until the stored responses are deleted. Returns how many remain. */
 async function storedAtRest(folder: string): Promise<number> {
   const until = performance.now() + STORED_MS;
   for (;;) {

@@ -7,7 +7,7 @@ import { hasChromium, MINUTE } from "../support/studio-suite.ts";
 
 const REPLY = `Rivers run to the sea. ${"They carry stones and leaves. ".repeat(40)}That is all of it.`;
 
-/* The page is never reloaded: it says what is lost, and continues by itself or after one click. */
+/* Without a reload, the page shows what was lost, and continues by itself or after one click. */
 describe.skipIf(!hasChromium)(
   "the studio on workerd under fire (skipped where there is no Chromium)",
   { timeout: 60_000 },

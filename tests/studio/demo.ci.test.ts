@@ -32,7 +32,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(async () => {
   squatter.close();
-  // also where the test that interrupts it was left out
+  // in case the test that interrupts it didn't run
   await demo?.interrupt();
   await rm(repository, { recursive: true, force: true });
 });

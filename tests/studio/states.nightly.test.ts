@@ -30,7 +30,7 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
       viewport: WIDE,
       colorScheme: "dark",
       reducedMotion: "reduce",
-      // sizes of what is pressed are those for a finger
+      // buttons have the sizes for touch
       hasTouch: true,
     });
     page = await context.newPage();

@@ -91,7 +91,7 @@ export type Modules = ReadonlyMap<string, Example>;
 /**
  * Writes each example as a module into a folder, with two projects of TypeScript. `tsconfig.json` has all examples,
  * `tsconfig.first.json` has the first example of each page, which declares every name that it uses. A later example
- * imports what it uses from the packages, or has no imports: then it continues its page, and may use earlier imports.
+ * imports everything that it uses from the packages, or has no imports and continues its page with the earlier imports.
  * The examples of a page share one folder. A file name in the info string names the module. If several examples have one
  * name, the last example has it.
  */

@@ -18,7 +18,7 @@ export interface Reading {
 /** A call that the client ran or handed over. */
 export interface Call {
   readonly name: string;
-  /** Undefined if the arguments are no JSON. */
+  /** Undefined if the arguments are not JSON. */
   readonly arguments: unknown;
 }
 
@@ -93,7 +93,7 @@ const endsWith: Readonly<Record<FaultOutcome["outcome"], (finish: string) => boo
   error: (finish) => finish === "error" || isUnknown(finish),
 };
 
-/** Reads the arguments of a call. Undefined if they are no JSON. */
+/** Reads the arguments of a call. Undefined if they are not JSON. */
 export function readArguments(given: unknown): unknown {
   if (typeof given !== "string") return given;
   if (given.trim() === "") return {};
