@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import type { ClientOptions } from "@sluice/core";
+import { type Assumption, assumptions } from "@sluice/emulator/assumptions";
 import { expect, test } from "vitest";
-import { type Assumption, assumptions } from "../../packages/mcp/src/doctor/assumptions.ts";
 
 const root = `${import.meta.dirname}/../../`;
 const read = (path: string) => readFileSync(root + path, "utf8");

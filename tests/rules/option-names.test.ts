@@ -136,6 +136,7 @@ const emulator: Names<EmulatorOptions> = {
   faultCases: undefined,
   origin: undefined,
   cors: false,
+  differs: undefined,
   maxRequests: 1,
   state: new Map(),
 };

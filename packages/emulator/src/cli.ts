@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { mkdirSync } from "node:fs";
 import { describeThrown } from "@sluice/core/extend";
+import type { GatewayDifference } from "./base/assumptions.js";
 import { type Arguments, createHelp, parseArguments, readVersion } from "./command/arguments.js";
 import { formatFaultTable } from "./command/fault-table.js";
 import { describeExchange, describeRequest, format } from "./command/request-line.js";
@@ -40,7 +41,7 @@ async function run(given: Arguments) {
   }
 }
 
-async function emulate({ speed, cors, script, quiet, command, ...given }: Arguments) {
+async function emulate({ speed, cors, differs, script, quiet, command, ...given }: Arguments) {
   const apiKeys = given.keys ?? [`sk-sluice-${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`];
   const redactor = createRedactor(apiKeys);
   const print = (record: EmulatorRequest) =>
@@ -50,6 +51,8 @@ async function emulate({ speed, cors, script, quiet, command, ...given }: Argume
       apiKeys,
       speed,
       cors,
+      // `createEmulator` refuses an unknown name
+      differs: differs as readonly GatewayDifference[],
       faultCases: readFaultCases(),
       ...(script === undefined ? {} : { script: readScript(script) }),
       ...(quiet ? {} : { onEnd: print }),

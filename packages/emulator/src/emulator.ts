@@ -6,6 +6,7 @@ import { assertKeys, type EmulatorOptions } from "./options.js";
 import { createRules } from "./script/rules.js";
 import { checkScript } from "./script/script.js";
 import { corsHeaders, handlePreflight } from "./server/cors.js";
+import { createDifferences } from "./server/differences.js";
 import type { Exchange, Handler } from "./server/exchange.js";
 import { hash } from "./server/hash.js";
 import {
@@ -89,7 +90,8 @@ export interface Emulator {
  * A chat calls a tool if `tool_choice` demands it, or if the prompt says so: "use get_weather". If a request shows a JSON
  * Schema, the response fits it.
  *
- * @throws TypeError if `apiKeys` is empty or has an empty key, `speed` is not above 0, or `script` has a wrong field.
+ * @throws TypeError if `apiKeys` is empty or has an empty key, `speed` is not above 0, `script` has a wrong field, or
+ *   `differs` has an unknown name.
  * @example
  * ```ts
  * const emulator = createEmulator();
@@ -110,6 +112,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   const rules = createRules(checkScript(options.script ?? { replies: [] }));
   const gateway = createGateway(options, requireKey);
   const redactor = createRedactor(apiKeys);
+  const differences = createDifferences(options.differs ?? []);
   const faultServer = createFaultServer(options.faultCases ?? [], clock);
   const routes = {
     ...gateway.routes,
@@ -156,7 +159,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
     const { request } = exchange;
     if (fault === "refuse") throw createRefusedError();
     if (fault === "hang") return waitForAbort(request.signal);
-    const response = await handle(exchange);
+    const response = differences.change(await handle(exchange), exchange);
     request.signal.throwIfAborted();
     return respond(fault === "reset" ? breakBody(response) : response, exchange);
   }
@@ -180,7 +183,8 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
     if (status >= 400 && typeof body === "string") record.error = readMessage(body);
     const names = [...record.unknownFields, ...record.unknownFaults.map((fault) => `[[${fault}]]`)];
     const unknown = names.length > 0 && { [UNKNOWN]: joinNames(names) };
-    const allHeaders = { ...headers, ...unknown, ...(cors ? corsHeaders : {}), "x-request-id": id };
+    const requestId = differences.hasRequestId && { "x-request-id": id };
+    const allHeaders = { ...headers, ...unknown, ...(cors ? corsHeaders : {}), ...requestId };
     if (typeof body === "function" && request.method !== "HEAD") {
       const pulled = createPulledBody(request, body, (how) => end(record, how));
       return new Response(pulled, { status, headers: allHeaders });
@@ -217,6 +221,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
     recorder.clear();
     gateway.clear();
     faultServer.clear();
+    differences.clear();
     rules.clear();
     count = 0;
   }

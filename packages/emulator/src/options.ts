@@ -1,3 +1,4 @@
+import type { GatewayDifference } from "./base/assumptions.js";
 import type { EmulatorClock } from "./base/clock.js";
 import type { ChatScript } from "./chat/reply.js";
 import type { FaultCase } from "./fault-cases/fault-case.js";
@@ -86,6 +87,17 @@ export interface EmulatorOptions {
    * @default false
    */
   readonly cors?: boolean;
+  /**
+   * Assumptions of the client that this gateway breaks, by their names in `@sluice/emulator/assumptions`. Tests an app against a
+   * gateway that differs, as `sluice doctor` found it.
+   *
+   * @default none: every assumption holds
+   * @example
+   * ```ts
+   * createEmulator({ differs: ["stream-done", "usage-reported"] });
+   * ```
+   */
+  readonly differs?: readonly GatewayDifference[];
   /**
    * Maximum number of entries in `requests`. The oldest are deleted.
    * @default 1000

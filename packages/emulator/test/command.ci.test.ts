@@ -75,6 +75,7 @@ describe("the command", () => {
     [["--record", "gateway.test", "--recordings", "recordings"], "address of the gateway"],
     [["--recordings", "/nowhere"], "/nowhere"],
     [["--recordings", "recordings", "--cors"], "--cors has no use here"],
+    [["--recordings", "recordings", "--differs", "stream-done"], "--differs has no use here"],
     [["recordings"], "Unexpected argument 'recordings'"],
     [["--port", "lots"], "--help"],
     [["--port", "70000"], "--help"],

@@ -71,6 +71,23 @@ describe("the command", () => {
     expect(output.split("\n").filter((line) => line.length > 80)).toEqual([]);
   });
 
+  test("breaks assumptions of the client with --differs", async () => {
+    const { url } = await start(
+      "--port",
+      "0",
+      "--key",
+      KEY,
+      "--speed",
+      "Infinity",
+      "--differs",
+      "stream-done, stream-id",
+    );
+    const { frames } = await readFrames(await sendTo({ url }, createRequest("hi", { stream: true })));
+    expect(frames).not.toContain("[DONE]");
+    const { code, errors } = await runToEnd("--differs", "stream-dome");
+    expect([code, errors]).toEqual([2, expect.stringContaining('there is no "stream-dome"')]);
+  });
+
   test("explains itself with --help", async () => {
     const { code, output } = await runToEnd("--help");
     expect(code).toBe(0);
@@ -80,6 +97,7 @@ describe("the command", () => {
       "--key",
       "--speed",
       "--cors",
+      "--differs",
       "--script",
       "--quiet",
       "--record",

@@ -1,26 +1,29 @@
 import { createEmulator } from "@sluice/emulator";
+import { assumptions } from "@sluice/emulator/assumptions";
 import { createProxy, health, type ProxyOptions } from "@sluice/worker-proxy";
 import { expect, test } from "vitest";
 import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
-import { type AssumptionName, assumptions } from "../src/doctor/assumptions.js";
 import { createClock, type Fetch, KEY, listNames, openDoctor } from "./support/doctor.js";
 
-/* `sluice doctor` at a real Worker in front of the emulator. */
+/* `sluice doctor` at a real Worker before the emulator. */
 
 // the proxy reports what doctor tries
 expectLog("this page may not call", "is not a field of this model", "apiKey: is the secret set");
 
 const TOKEN = "token-canary-0123456789";
 const PAGE = "https://app.example.com";
-const ARGS = ["--spend", "--origin", PAGE, "--json"];
+const BEHIND = "https://emulator.example.com";
+const ARGS = ["--spend", "chat", "--origin", PAGE, "--behind", BEHIND, "--json"];
 
 interface Setup {
   readonly proxy?: Partial<ProxyOptions>;
-  /** Handles requests in front of the Worker. */
+  /** Stands before the Worker. */
   readonly front?: (request: Request, worker: Fetch) => Promise<Response>;
+  /** Stands between the Worker and the gateway. */
+  readonly upstream?: (request: Request, gateway: Fetch) => Promise<Response>;
 }
 
-async function diagnoseWorker({ proxy, front }: Setup = {}) {
+async function diagnoseWorker({ proxy, front, upstream }: Setup = {}) {
   const clock = createClock();
   const emulator = createEmulator({ apiKeys: [KEY], clock });
   const worker = createProxy({
@@ -32,21 +35,24 @@ async function diagnoseWorker({ proxy, front }: Setup = {}) {
     models: ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"],
     limits: { maxTokens: 4096 },
     plugins: [health()],
-    fetch: (request) => emulator.fetch(request),
+    fetch: (request) => (upstream ? upstream(request, emulator.fetch) : emulator.fetch(request)),
     ...proxy,
   });
   const passOn: Fetch = (request) => worker.fetch(request);
-  const doctor = openDoctor((request) => (front ? front(request, passOn) : passOn(request)), clock);
-  const { out, code } = await doctor(ARGS, { env: { GATEWAY_API_KEY: "", PROXY_TOKEN: TOKEN } });
+  const doctor = openDoctor(async (request) => {
+    if (request.url.startsWith(BEHIND)) return emulator.fetch(request);
+    return front ? front(request, passOn) : passOn(request);
+  }, clock);
+  const { out, code } = await doctor(ARGS, { env: { PROXY_TOKEN: TOKEN } });
   expect(out).not.toContain(TOKEN);
   return { report: JSON.parse(out), code };
 }
 
 const workerRows = Object.entries(assumptions)
-  .filter(([, { group, check }]) => group === "Worker" && check !== "use")
-  .map(([name]) => name as AssumptionName);
+  .filter(([, { group }]) => group === "Worker")
+  .map(([name]) => name as keyof typeof assumptions);
 
-test("finds a Worker whose origins, sign-in, health, models, limits and headers are right", async () => {
+test("finds a Worker whose origins, sign-in, health, models, limits, headers and aborts are right", async () => {
   const { report, code } = await diagnoseWorker();
   expect(report.kind).toBe("worker");
   expect(listNames("holds", report)).toEqual(expect.arrayContaining([...workerRows, "unbuffered"]));
@@ -72,6 +78,15 @@ const broken: Readonly<Record<string, Setup>> = {
   "worker-models": { proxy: { models: ["delta-5.3", "sluice-doctor-unknown"] } },
   "worker-limits": { proxy: { limits: {} } },
   "worker-headers": { front: changeHeaders((headers) => headers.delete("cache-control")) },
+  "worker-abort": {
+    async upstream(request, gateway) {
+      const body = await request.text();
+      const { url, method, headers } = request;
+      const response = await gateway(new Request(url, { method, headers, body: body || null }));
+      // the response is read to its end, whoever left
+      return new Response(response.body && (await response.text()), response);
+    },
+  },
 };
 
 test("each row about a Worker has a broken one below", () => {

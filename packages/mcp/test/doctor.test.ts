@@ -1,12 +1,14 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { assumptions, type GatewayDifference } from "@sluice/emulator/assumptions";
 import { createReplay, readRecordings } from "@sluice/emulator/recordings";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { assumptions } from "../src/doctor/assumptions.js";
 import type { Report } from "../src/doctor/diagnose.js";
-import type { GatewayAssumption } from "./support/differing-gateway.js";
 import { ADDRESS, type Fetch, KEY, listNames, openDoctor, openEmulator } from "./support/doctor.js";
+
+const IMAGE = "gamma-image-5-0-260128";
+const VIDEO = "gamma-video-1-0-pro-fast-251015";
 
 function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "sluice-doctor-"));
@@ -14,15 +16,24 @@ function makeFolder(): string {
   return folder;
 }
 
+function writePrices(): string {
+  const path = join(makeFolder(), "prices.json");
+  const models = { [IMAGE]: { image: 0.03 }, [VIDEO]: { second: { "480p": 0.02 } } };
+  writeFileSync(path, JSON.stringify({ currency: "EUR", models }));
+  return path;
+}
+
+const spendAll = () => ["--spend", "chat", "--spend", IMAGE, "--spend", VIDEO, "--prices", writePrices()];
+
 /** Names of the assumptions that a request to a gateway can check. */
 const checked = Object.entries(assumptions)
   .filter(([, { check, group }]) => check !== "use" && group !== "Worker")
-  .map(([name]) => name as GatewayAssumption);
+  .map(([name]) => name as GatewayDifference);
 
 describe("sluice doctor against the emulator", () => {
   test("finds that every assumption holds, and says which settings fit", async () => {
     const { doctor } = openEmulator();
-    const { code, out } = await doctor(["--spend", "--json"]);
+    const { code, out } = await doctor([...spendAll(), "--json"]);
     const report = JSON.parse(out) as Report;
     expect(listNames("holds", report).sort()).toEqual([...checked].sort());
     expect(report).toMatchObject({
@@ -37,7 +48,7 @@ describe("sluice doctor against the emulator", () => {
 
   test.each(checked)("finds a gateway that breaks %s", async (name) => {
     const { doctor } = openEmulator({ differs: [name] });
-    const { code, out } = await doctor(["--spend", "--json"]);
+    const { code, out } = await doctor([...spendAll(), "--json"]);
     expect(listNames("differs", JSON.parse(out))).toContain(name);
     expect(code).toBe(1);
   });
@@ -55,7 +66,7 @@ describe("Without --spend, sluice doctor", () => {
   test("says which rows need it", async () => {
     const { doctor } = openEmulator();
     const { out } = await doctor([]);
-    expect(out).toMatch(/\n {2}15 rows: only use shows them\n {2}17 rows need --spend\n/);
+    expect(out).toMatch(/\n {2}7 rows: only use shows them\n {2}17 rows need --spend chat\n/);
   });
 });
 
@@ -89,7 +100,7 @@ test("a stopped sluice doctor says what may be charged, and has written what it 
     return emulator.fetch(request);
   });
   const folder = makeFolder();
-  const args = ["--spend", "--write", folder];
+  const args = ["--spend", "chat", "--write", folder];
   const { code, err, out } = await doctor(args, { signal: stop.signal });
   expect(err).toMatch(
     /\nWhat was sent until now may be charged\.\n\S+ has the recordings until now\.\nStopped by SIGINT\.\n$/,
@@ -101,9 +112,9 @@ test("a stopped sluice doctor says what may be charged, and has written what it 
 test("the guide shows the real output", async () => {
   const guide = readFileSync(new URL("../../../docs/guides/mcp.md", import.meta.url), "utf8");
   const [, sample = ""] = /```txt\n(.*?)```/s.exec(guide) ?? [];
-  const gateway = openEmulator({ differs: ["request-id"] });
+  const { emulator } = openEmulator({ differs: ["request-id"] });
   const doctor = openDoctor(async (request) =>
-    new URL(request.url).pathname === "/" ? new Response("", { status: 404 }) : gateway.fetch(request),
+    new URL(request.url).pathname === "/" ? new Response("", { status: 404 }) : emulator.fetch(request),
   );
   const lines = (await doctor([])).out.split("\n");
   for (const line of sample.split("\n")) if (line !== "  …") expect(lines).toContain(line);
@@ -112,7 +123,7 @@ test("the guide shows the real output", async () => {
 describe("sluice doctor --spend", () => {
   test("spends at most 200 tokens on each model, and says so first", async () => {
     const { doctor, emulator } = openEmulator();
-    const { err, out } = await doctor(["--spend", "--json"]);
+    const { err, out } = await doctor(["--spend", "chat", "--json"]);
     expect(err).toBe(
       ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"]
         .map((model) => `May be charged: up to 200 tokens of ${model}\n`)
@@ -129,34 +140,48 @@ describe("sluice doctor --spend", () => {
 
   test("sends no more to a model that has used its tokens", async () => {
     const { doctor, emulator } = openEmulator({ differs: ["max-tokens"] });
-    await doctor(["--spend"]);
+    await doctor(["--spend", "chat"]);
     const chats = emulator.requests.filter(({ status, method }) => status === 200 && method === "POST");
     expect(chats).toHaveLength(3);
   });
 
   test("does not call a stream buffered that a fast server writes at once", async () => {
     const { doctor } = openEmulator({ differs: ["unbuffered"], speed: Number.POSITIVE_INFINITY });
-    const { out, code } = await doctor(["--spend"]);
+    const { out, code } = await doctor(["--spend", "chat"]);
     expect(out).toContain("\n  unbuffered: the stream was too fast to tell\n");
     expect(code).toBe(0);
   });
 
   test("chats with one model of another server", async () => {
     const { doctor, emulator } = openEmulator();
-    await doctor(["--spend", "--model", "delta-5.3"]);
+    await doctor(["--spend", "chat", "--model", "delta-5.3"]);
     const models = emulator.requests.flatMap(({ body, status }) =>
       status === 200 && body ? [(body as { model: string }).model] : [],
     );
     expect(new Set(models)).toEqual(new Set(["delta-5.3"]));
   });
 
+  test("names the price of images and videos from the app's table first", async () => {
+    const { doctor, emulator } = openEmulator();
+    const { err } = await doctor(["--spend", IMAGE, "--spend", VIDEO, "--prices", writePrices()]);
+    // the last query is the first that sees the end
+    expect(emulator.requests.filter(({ path }) => /generations\/task-/.test(path)).length).toBeLessThan(20);
+    expect(err).toMatch(
+      `May be charged: 1 image of ${IMAGE}, 0.03 EUR\nMay be charged: 1 video of ${VIDEO}, 0.04 EUR\nThe video task`,
+    );
+  });
+
   test.each([
-    [["--model", "delta-5.3"], /--model needs --spend\./],
+    [["--spend", IMAGE], /needs your prices: --prices prices\.json/],
+    [["--spend", "beta3.0-video", "--prices"], /has no price of beta3\.0-video/],
+    [["--spend", "images"], /give chat, or the id of an image or video model\./],
+    [["--spend", "delta-5.3"], /--model names a chat model/],
+    [["--model", "delta-5.3"], /--model needs --spend chat/],
     [["--origin", "my-app"], /my-app is not an address/],
     [["https://other.example.com"], /Give one address/],
   ])("sends nothing with %j", async (args, message) => {
     const { doctor, emulator } = openEmulator();
-    const { code, err } = await doctor(args);
+    const { code, err } = await doctor(args.at(-1) === "--prices" ? [...args, writePrices()] : args);
     expect(err).toMatch(message);
     expect([code, emulator.requests.length]).toEqual([2, 0]);
   });
@@ -164,29 +189,32 @@ describe("sluice doctor --spend", () => {
 
 test("--dry-run prints each request, and sends none", async () => {
   const { doctor, emulator } = openEmulator();
-  const { code, out } = await doctor(["--dry-run", "--spend"]);
+  const { code, out } = await doctor(["--dry-run", "--spend", "chat"]);
   expect([code, emulator.requests.length]).toEqual([0, 0]);
-  await doctor(["--spend"]);
+  await doctor(["--spend", "chat"]);
   for (const { method, path, body } of emulator.requests) {
     expect(out).toContain(`${method.padEnd(7)}  ${ADDRESS}${path}\n`);
     if (body) expect(out).toContain(`  ${JSON.stringify(body)}\n`);
   }
 });
 
-test("--dry-run says which key is sent, and what may be charged", async () => {
+test("--dry-run says which key is sent, and what may be charged for which price", async () => {
   const { doctor } = openEmulator();
-  const args = ["--dry-run", "--spend", "--model", "delta-5.3"];
-  const { out } = await doctor(args);
-  expect(out).toContain("\nMay be charged: up to 200 tokens of delta-5.3\nPOST ");
+  const args = ["--dry-run", "--spend", "chat", "--model", "delta-5.3", "--spend", IMAGE];
+  const prices = ["--prices", writePrices()];
+  const { out } = await doctor([...args, ...prices]);
+  expect(out).toContain(
+    `\nMay be charged: up to 200 tokens of delta-5.3\nMay be charged: 1 image of ${IMAGE}, 0.03 EUR\nPOST `,
+  );
   expect(out).toContain("your key");
-  const { out: keyless } = await doctor(args, { env: { GATEWAY_API_KEY: "" } });
+  const { out: keyless } = await doctor([...args, ...prices], { env: { GATEWAY_API_KEY: "" } });
   expect(keyless).not.toContain("your key");
 });
 
 test("--write writes recordings without the key, which the emulator replays", async () => {
   const { doctor } = openEmulator();
   const folder = join(makeFolder(), "gateway");
-  const args = ["--spend", "--json"];
+  const args = ["--spend", "chat", "--json"];
   const { out } = await doctor([...args, "--write", folder]);
   expect(readdirSync(folder).sort()).toEqual(["recordings", "report.json", "report.md"]);
   const recordings = readRecordings(join(folder, "recordings"));
@@ -212,7 +240,7 @@ test("--write waits for a stream that ends after its last event", async () => {
     return new Response(body?.pipeThrough(new TransformStream({ flush })) ?? null, { status, headers });
   });
   const folder = makeFolder();
-  const { out } = await doctor(["--spend", "--json", "--write", folder]);
+  const { out } = await doctor(["--spend", "chat", "--json", "--write", folder]);
   expect(readRecordings(join(folder, "recordings"))).toHaveLength(JSON.parse(out).requests);
 });
 
@@ -239,7 +267,7 @@ describe("sluice doctor tells what an address is:", () => {
     ["a web page", async () => new Response("<!doctype html>"), `${ADDRESS} is not an API`],
     ["another server", openAI, `${ADDRESS} is an OpenAI-style server without videos.`],
   ])("%s", async (_, fetch, head) => {
-    const { code, out } = await openDoctor(fetch)(["--spend"]);
+    const { code, out } = await openDoctor(fetch)(["--spend", "chat"]);
     expect(out.replace(/\n(?! )/, " ")).toContain(head.replace(/\n$/, ""));
     expect(code).toBe(1);
   });
@@ -253,7 +281,7 @@ describe("sluice doctor tells what an address is:", () => {
         { status: 404 },
       );
     });
-    const args = ["--spend", "--model", "delta-5.3"];
+    const args = ["--spend", "chat", "--model", "delta-5.3"];
     const { out } = await doctor(args);
     expect(out).toContain(`${ADDRESS} is an API without chats, images and videos at this\naddress.`);
     expect(out).toMatch(/\n {2}key-required, wrong-key, key-accepted: there is no chat endpoint\n/);
@@ -277,7 +305,7 @@ describe("sluice doctor tells what an address is:", () => {
       const headers = { "content-type": "text/event-stream" };
       return new Response(`data: ${JSON.stringify(refusal)}\n\n`, { headers });
     });
-    const { out } = await doctor(["--spend", "--model", "delta-5.3", "--json"]);
+    const { out } = await doctor(["--spend", "chat", "--model", "delta-5.3", "--json"]);
     const rows = (JSON.parse(out) as Report).rows.filter(({ check }) => check === "chat");
     expect(rows.filter(({ verdict }) => verdict !== "unclear")).toEqual([]);
     expect(rows.find(({ name }) => name === "client-stream")?.found).toBe(
@@ -335,7 +363,7 @@ describe("sluice doctor tells what an address is:", () => {
 
 test.each([80, 40, 32])("no line of the output is longer than %i columns", async (columns) => {
   const { doctor } = openEmulator({ differs: ["error-body", "stream-done", "unknown-path"] });
-  const { out } = await doctor(["--spend"], { columns });
+  const { out } = await doctor(["--spend", "chat"], { columns });
   const [words = ""] = out.split("\nSettings that fit:");
   expect(words).toContain("stream-done");
   expect(words.split("\n").filter((line) => line.length > columns)).toEqual([]);

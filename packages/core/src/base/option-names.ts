@@ -28,7 +28,7 @@ const functions = {
   defineTool: "name description inputSchema execute needsApproval timeoutMs",
   useAttachments: "max maxBytes maxSide downscale messages",
   "createConversationList or useConversations": "storage createTitle restoreMs activeId folder pageSize",
-  createEmulator: `apiKeys clock speed durations chat media script fetchMedia onEnd faults faultCases origin cors maxRequests state`,
+  createEmulator: `apiKeys clock speed durations chat media script fetchMedia onEnd faults faultCases origin cors differs maxRequests state`,
 };
 
 /** The options within an option. */

@@ -20,6 +20,7 @@ const OPTIONS: Rows = [
   ["--speed <factor>", "1 is a human or recorded pace, 100 is brisk, Infinity does not wait (default: 1)"],
   ["--script <file>", "replies and faults of your own, as JSON"],
   ["--cors", "responds to pages of other origins too"],
+  ["--differs <names>", "assumptions of the client to break, with commas"],
   ["--record <gateway>", "address of the gateway to record"],
   ["--recordings <folder>", "folder of the recorded exchanges"],
   ["--quiet", "prints no line for each request"],
@@ -55,6 +56,7 @@ const options = {
   speed: { type: "string" },
   script: { type: "string" },
   cors: { type: "boolean", default: false },
+  differs: { type: "string" },
   record: { type: "string" },
   recordings: { type: "string" },
   quiet: { type: "boolean", default: false },
@@ -67,7 +69,7 @@ const options = {
 export function parseArguments(args: readonly string[]) {
   const [own, command] = splitAt("--", args);
   const { values } = parseArgs({ args: own, options });
-  const { port, key, speed, script, cors, record, recordings, ...rest } = values;
+  const { port, key, speed, script, cors, differs, record, recordings, ...rest } = values;
   if (record !== undefined && recordings === undefined)
     throw new Error("--record needs a folder for the recorded exchanges: --recordings ./recordings");
   if (record !== undefined && !/^https?:$/.test(URL.parse(record)?.protocol ?? ""))
@@ -75,7 +77,7 @@ export function parseArguments(args: readonly string[]) {
   const given = (["help", "version", "faults"] as const).find((name) => rest[name]);
   const task = given ?? (record ? "record" : recordings ? "replay" : "emulate");
   if (task !== "emulate")
-    for (const [name, value] of Object.entries({ key, script, cors, " <command>": command }))
+    for (const [name, value] of Object.entries({ key, script, cors, differs, " <command>": command }))
       if (value) throw new Error(`--${name} has no use here: recordings and the list of faults ignore it.`);
   return {
     task,
@@ -87,6 +89,8 @@ export function parseArguments(args: readonly string[]) {
     speed: parseSpeed(speed ?? "1"),
     script,
     cors,
+    /** Names of assumptions to break, not yet checked. */
+    differs: differs?.split(",").map((name) => name.trim()) ?? [],
     /** URL of the gateway to record. Empty for other tasks. */
     gateway: record ?? "",
     /** Folder of the recordings. Empty for tasks without recordings. */

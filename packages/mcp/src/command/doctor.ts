@@ -1,13 +1,15 @@
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, createClient } from "@sluice/core";
 import { describeThrown, systemClock } from "@sluice/core/extend";
 import { models } from "@sluice/core/schemas";
 import { writeRecording } from "@sluice/emulator/recordings";
+import { estimateCost, type Prices } from "@sluice/prices";
 import { wrap } from "../base/wrap.js";
 import { canCallTools, draftChats, MAX_TOKENS } from "../doctor/chats.js";
 import { diagnose, type Plan, type Report } from "../doctor/diagnose.js";
 import { formatPage, formatReport } from "../doctor/format.js";
+import { draftMedia, findKind } from "../doctor/media.js";
 import { freeProbes, listWorkerProbes } from "../doctor/probes.js";
 import type { Probe, Sender } from "../doctor/send.js";
 import type { Arguments } from "./arguments.js";
@@ -26,7 +28,7 @@ export interface DoctorTask extends Pick<Task, "args" | "signal" | "err"> {
 /** Checks an address, and returns the exit code: 1 if an assumption does not hold or nothing responds. */
 export async function runDoctor({ args, env, out, err, signal, client = {} }: DoctorTask): Promise<number> {
   const plan = readPlan(args, env);
-  const paid = plan.chats.map((model) => `May be charged: up to ${MAX_TOKENS} tokens of ${model}`);
+  const paid = listPaid(plan, args.prices);
   const width = out.columns ?? 80;
   if (args["dry-run"]) {
     out.write(formatRequests(plan, paid));
@@ -41,6 +43,7 @@ export async function runDoctor({ args, env, out, err, signal, client = {} }: Do
     fetch: (request) => fetch(request),
     clock: client.clock ?? systemClock,
     signal,
+    print: (text) => void err.write(`${text}\n`),
     save:
       write === undefined ? undefined : (recording) => writeRecording(join(write, "recordings"), recording),
   }).catch((error) => {
@@ -57,22 +60,35 @@ export async function runDoctor({ args, env, out, err, signal, client = {} }: Do
 }
 
 function readPlan(args: Arguments, env: Environment): Plan {
-  const { words, spend, origin: origins = [], model } = args;
+  const { words, spend = [], origin: origins = [], behind, model } = args;
   const { GATEWAY_API_KEY: gatewayKey, PROXY_TOKEN: token } = env;
   const address = words[0] ?? args["base-url"] ?? env.GATEWAY_URL;
   if (words.length > 1) throw new UsageError("Give one address: sluice doctor https://gateway.example.com");
   if (!address)
     throw new UsageError("Which server? Give its address: sluice doctor https://gateway.example.com");
-  if (gatewayKey && token)
+  if (gatewayKey && token && !behind)
     throw new UsageError("Set GATEWAY_API_KEY for a gateway, or PROXY_TOKEN for a proxy, not both.");
-  if (model !== undefined && !spend) throw new UsageError("--model needs --spend.");
-  for (const origin of origins)
-    if (!URL.canParse(origin))
-      throw new UsageError(`${origin} is not an address: write https://app.example.com`);
-  const chatModels = Object.values(models).flatMap(({ id, kind }) => (kind === "chat" ? id : []));
-  const key = token || gatewayKey || undefined;
-  const chats = model === undefined ? chatModels : [model];
-  return { address: createAddress(address, key), key, chats: spend ? chats : [], origins };
+  const [chat, named] = [spend.filter((name) => name === "chat"), spend.filter((name) => name !== "chat")];
+  for (const name of named)
+    if (findKind(name) === undefined || findKind(name) === "chat")
+      throw new UsageError(
+        `--spend ${name}: give chat, or the id of an image or video model${findKind(name) ? "; --model names a chat model" : ""}.`,
+      );
+  const chatModels = Object.values(models).flatMap((row) => (row.kind === "chat" ? row.id : []));
+  if (model !== undefined && chat.length === 0) throw new UsageError("--model needs --spend chat.");
+  // with --behind, the gateway's key is that of the emulator
+  const key = token || (behind === undefined && gatewayKey) || undefined;
+  for (const one of [...origins, ...(behind === undefined ? [] : [behind])])
+    if (!URL.canParse(one)) throw new UsageError(`${one} is not an address: write https://app.example.com`);
+  return {
+    address: createAddress(address, key),
+    key,
+    chats: chat.length === 0 ? [] : model === undefined ? chatModels : [model],
+    images: named.filter((name) => findKind(name) === "image"),
+    videos: named.filter((name) => findKind(name) === "video"),
+    origins,
+    behind: behind === undefined ? undefined : { address: behind.replace(/\/+$/, ""), key: gatewayKey },
+  };
 }
 
 /** Normalizes an address as `createClient` does, which also checks the key. No message contains the key. */
@@ -86,8 +102,40 @@ function createAddress(address: string, key: string | undefined): string {
   }
 }
 
-/** Lists the requests. `charges` says what may be charged. */
-function formatRequests({ address, key: ownKey, chats, origins }: Plan, charges: readonly string[]): string {
+/** Describes what may be charged, before anything is sent. */
+function listPaid({ chats, images, videos }: Plan, path: string | undefined): string[] {
+  const lines = chats.map((model) => `May be charged: up to ${MAX_TOKENS} tokens of ${model}`);
+  const media = [...images, ...videos];
+  if (media.length === 0) return lines;
+  if (path === undefined)
+    throw new UsageError(
+      `--spend ${media[0]} needs your prices: --prices prices.json, a table of @sluice/prices.`,
+    );
+  const prices = readPrices(path);
+  return [
+    ...lines,
+    ...media.map((model) => {
+      const { amount, currency, missing } = estimateCost(draftMedia(model), prices);
+      if (missing.length > 0) throw new UsageError(`${path} has no price of ${model} for this request.`);
+      const what = images.includes(model) ? "1 image" : "1 video";
+      return `May be charged: ${what} of ${model}, ${amount} ${currency}`;
+    }),
+  ];
+}
+
+function readPrices(path: string): Prices {
+  try {
+    return JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    throw new UsageError(`--prices ${path}: ${describeThrown(error)}`);
+  }
+}
+
+/** Lists the requests. `prices` are the lines of {@link listPaid}. */
+function formatRequests(
+  { address, key: ownKey, chats, images, videos, origins }: Plan,
+  prices: readonly string[],
+): string {
   const format = ({ method, path, key, headers, body, isForm }: Probe) => {
     const credentials = {
       own: ownKey === undefined ? "no key" : "your key",
@@ -98,17 +146,25 @@ function formatRequests({ address, key: ownKey, chats, origins }: Plan, charges:
     const json = body ? `${isForm ? ", as a form" : ""}  ${JSON.stringify(body)}` : "";
     return `${method.padEnd(7)}  ${address}${path}\n         ${credentials}${origin}${json}\n`;
   };
+  const post = (path: string, body: object) => format({ method: "POST", path, key: "own", body });
   const free = Object.values(freeProbes).map(format);
+  const paid = [
+    ...chats.flatMap((model) =>
+      Object.entries(draftChats(model))
+        .filter(([name]) => name !== "tool" || canCallTools(model))
+        .map(([name, { request, additions }]) =>
+          post("/v1/chat/completions", {
+            ...request,
+            ...additions,
+            ...(name !== "whole" && { stream: true }),
+          }),
+        ),
+    ),
+    ...images.map((model) => post("/v1/images/generations", draftMedia(model))),
+    ...videos.map((model) => post("/v1/video/generations", draftMedia(model))),
+  ];
   const toWorker = listWorkerProbes(origins).map(([, probe]) => format(probe));
-  const paid = chats.flatMap((model) =>
-    Object.entries(draftChats(model))
-      .filter(([name]) => name !== "tool" || canCallTools(model))
-      .map(([name, { request, additions }]) => {
-        const body = { ...request, ...additions, ...(name !== "whole" && { stream: true }) };
-        return format({ method: "POST", path: "/v1/chat/completions", key: "own", body });
-      }),
-  );
-  const charged = paid.length > 0 ? `\n${charges.join("\n")}\n${paid.join("")}` : "";
+  const charged = paid.length > 0 ? `\n${prices.join("\n")}\n${paid.join("")}` : "";
   return `Nothing was sent. Never charged:
 ${free.join("")}
 Only to a Worker, and never charged:

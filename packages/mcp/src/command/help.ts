@@ -34,9 +34,9 @@ export const commands: Readonly<Record<string, CommandHelp>> = {
   doctor: {
     usage: [
       ["sluice doctor <address>", "checks a gateway or a Worker, for free"],
-      ["sluice doctor --spend", "also chats: 200 tokens of each model"],
+      ["sluice doctor --spend chat", "also chats: 200 tokens of each model"],
     ],
-    options: ["spend", "model", "origin", "write", "dry-run", "json"],
+    options: ["spend", "prices", "model", "origin", "behind", "write", "dry-run", "json"],
   },
   mcp: {
     usage: [["sluice mcp", "a server of tools for agents (MCP)"]],
@@ -55,8 +55,10 @@ const OPTIONS: Readonly<Record<string, readonly [value: string, text: string]>> 
   resume: ["<id>", "the id of a task that was started before"],
   models: ["<ids>", "models that get a tool, with commas (default: all)"],
   folder: ["<folder>", "folder of the files and of the record of paid calls"],
-  spend: ["", "also sends small chats, which are charged"],
+  spend: ["<what>", "chat, or an image or video model; it is charged"],
+  prices: ["<file>", "your prices, for --spend of images and videos"],
   origin: ["<page>", "a page of yours that may call the Worker"],
+  behind: ["<address>", "the emulator behind the Worker, to see an abort"],
   write: ["<folder>", "report, and recordings for the emulator"],
   "dry-run": ["", "prints the requests, and sends none"],
   json: ["", "one JSON value on the output, for programs"],
@@ -75,7 +77,7 @@ const ENVIRONMENT: Rows = [
 
 /** Options that mean something else for one command. */
 const OWN_OPTIONS: Readonly<Record<string, typeof OPTIONS>> = {
-  doctor: { model: ["<id>", "the only model for --spend (default: all)"] },
+  doctor: { model: ["<id>", "the only model for --spend chat (default: all)"] },
 };
 
 /** Exit codes. A code with a third field belongs to one command. */

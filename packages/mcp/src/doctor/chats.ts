@@ -32,6 +32,8 @@ export interface ChatRun {
   readonly stream: ChatCall | undefined;
   readonly whole: ChatCall | undefined;
   readonly tool: ChatCall | undefined;
+  /** True if a stream was aborted after its first piece. */
+  readonly isAborted: boolean;
   /** Tokens that the gateway reported, else the reserved tokens. */
   readonly tokens: number;
 }
@@ -85,16 +87,18 @@ export async function runChats(
   client: Client,
   sender: Sender,
   model: string,
-  signal: AbortSignal,
+  options: { readonly signal: AbortSignal; readonly aborts: boolean },
 ): Promise<ChatRun> {
+  const { signal } = options;
   const drafts = draftChats(model);
   let tokens = 0;
   const stream = await call(drafts.stream, readStream);
   const whole = await call(drafts.whole, (request) =>
     completeChat(client, request, { signal, checks: false }),
   );
+  const isAborted = options.aborts && (await abort(drafts.stream));
   const tool = canCallTools(model) ? await call(drafts.tool, readStream) : undefined;
-  return { model, stream, whole, tool, tokens };
+  return { model, stream, whole, tool, isAborted, tokens };
 
   async function call(
     { request, additions }: Draft,
@@ -122,6 +126,26 @@ export async function runChats(
 
   function readStream(request: ChatRequest): Promise<ChatResult> {
     return streamChat(client, request, { signal, checks: false }).result();
+  }
+
+  async function abort({ request }: Draft): Promise<boolean> {
+    if (tokens + countAtMost(request) > MAX_TOKENS) return false;
+    const controller = new AbortController();
+    const chat = streamChat(client, request as unknown as ChatRequest, {
+      signal: AbortSignal.any([signal, controller.signal]),
+      checks: false,
+    });
+    // the end of an aborted stream is an error
+    chat.result().catch(() => {});
+    try {
+      for await (const _ of chat) controller.abort();
+    } catch {
+      // the abort
+    }
+    signal.throwIfAborted();
+    tokens += countAtMost(request);
+    await sender.take();
+    return controller.signal.aborted;
   }
 }
 

@@ -53,6 +53,11 @@ export const workerChecks = {
     if (!/no-store/.test(cache ?? "")) return refute(`cache-control: ${cache ?? "absent"}`);
     return type === "nosniff" ? confirm() : refute(`x-content-type-options: ${type ?? "absent"}`);
   },
+  "worker-abort": ({ chats, sawAbort }) => {
+    if (sawAbort === undefined) return skip("no emulator is named behind it: --behind http://localhost:8788");
+    if (!chats.some(({ isAborted }) => isAborted)) return skip("no stream was aborted");
+    return sawAbort ? confirm() : refute("the gateway wrote the stream to its end");
+  },
 } satisfies Checks;
 
 /** Checks if a response is from the Worker itself, not from the gateway behind it. */

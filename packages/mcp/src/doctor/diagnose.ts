@@ -1,11 +1,13 @@
 import { createClient } from "@sluice/core";
 import { isRecord } from "@sluice/core/extend";
-import { type Assumption, type AssumptionName, assumptions, type CheckedAssumption } from "./assumptions.js";
+import { type Assumption, assumptions, type CheckedAssumption } from "@sluice/emulator/assumptions";
 import { type ChatRun, runChats } from "./chats.js";
 import { chatChecks } from "./check-chats.js";
 import { connectionChecks, hasPath, isIndistinct, isKeyRefused, isRedirected } from "./check-connection.js";
+import { mediaChecks } from "./check-media.js";
 import { workerChecks } from "./check-worker.js";
 import { type Check, type Evidence, type Finding, type ServerKind, skip } from "./findings.js";
+import { type MediaRun, runImage, runVideo } from "./media.js";
 import { type Exchanges, emptyMedia, freeProbes, listWorkerProbes, type ProbeName } from "./probes.js";
 import {
   BASE_URL,
@@ -16,6 +18,8 @@ import {
   type SenderOptions,
 } from "./send.js";
 
+type AssumptionName = keyof typeof assumptions;
+
 /** What {@link diagnose} may send, and where. */
 export interface Plan {
   /** Base URL without a slash at its end. */
@@ -23,8 +27,18 @@ export interface Plan {
   readonly key: string | undefined;
   /** Models to chat with. Each costs up to 200 tokens. */
   readonly chats: readonly string[];
+  readonly images: readonly string[];
+  readonly videos: readonly string[];
   /** The user's own pages. */
   readonly origins: readonly string[];
+  /** The emulator behind a Worker, whose journal shows an abort. */
+  readonly behind: { readonly address: string; readonly key: string | undefined } | undefined;
+}
+
+/** The platform of {@link diagnose}. */
+export interface DiagnoseOptions extends Omit<SenderOptions, "address" | "key"> {
+  /** Tells the user about a task that is paid for. */
+  readonly print: (text: string) => void;
 }
 
 /** A row of the report: an assumption and its result. */
@@ -53,18 +67,18 @@ export interface Report {
 const checks: Readonly<Record<CheckedAssumption, Check>> = {
   ...connectionChecks,
   ...chatChecks,
+  ...mediaChecks,
   ...workerChecks,
 };
 
 /** Checks all assumptions at one address. Returns the report, and the sender. */
-export async function diagnose(
-  plan: Plan,
-  options: Omit<SenderOptions, "address" | "key">,
-): Promise<[Report, Sender]> {
+export async function diagnose(plan: Plan, options: DiagnoseOptions): Promise<[Report, Sender]> {
   const { address, key, origins } = plan;
   const sender = createSender({ address, key, ...options });
   const exchanges: Partial<Record<ProbeName, Exchange>> = {};
   const chats: ChatRun[] = [];
+  const media: MediaRun[] = [];
+  let sawAbort: boolean | undefined;
   let kind: ServerKind = "nothing";
   for (const [name, probe] of Object.entries(freeProbes)) {
     const isSkipped = exchanges.chat?.status === 200 && emptyMedia.includes(name);
@@ -89,8 +103,17 @@ export async function diagnose(
   });
   const known = { exchanges: exchanges as Exchanges };
   const canPay = kind !== "page" && kind !== "foreign" && !isKeyRefused(known) && !isRedirected(known);
-  if (canPay)
-    for (const model of plan.chats) chats.push(await runChats(client, sender, model, options.signal));
+  const abortsBefore = await countAborts(plan, options);
+  if (canPay) {
+    for (const [at, model] of plan.chats.entries()) {
+      const aborts = plan.behind !== undefined && at === 0;
+      chats.push(await runChats(client, sender, model, { signal: options.signal, aborts }));
+    }
+    for (const model of plan.images) media.push(await runImage(sender, model, options.fetch));
+    for (const model of plan.videos) media.push(await runVideo(sender, model, options));
+  }
+  if (abortsBefore !== undefined && chats.some(({ isAborted }) => isAborted))
+    sawAbort = await seeAbort(abortsBefore, plan, options);
   return [createReport(undefined), sender];
 
   function createReport(failure: string | undefined): Report {
@@ -100,6 +123,8 @@ export async function diagnose(
       origins,
       exchanges: exchanges as Exchanges,
       chats,
+      media,
+      sawAbort,
     };
     const rows = failure === undefined ? listRows(evidence, plan) : [];
     return {
@@ -145,14 +170,28 @@ function checkAssumption(name: AssumptionName, evidence: Evidence, plan: Plan): 
   const { check } = assumptions[name];
   if (check === "use") return skip(ONLY_USE);
   if (isRedirected(evidence) && name !== "no-redirect") return skip("the address redirects");
-  if (check === "chat" && plan.chats.length === 0) return skip(NEEDS_SPEND);
+  if (!isPaidFor(check, plan)) return skip(`${NEEDS}${SPENDING[check]}`);
   return checks[name as CheckedAssumption](evidence);
 }
 
 /** Reason of a row that no request can check. */
 export const ONLY_USE = "only use shows it";
-/** Reason of a row that needs a chat, which the user did not allow. */
-export const NEEDS_SPEND = "it needs --spend";
+/** Begin of the reason of a row that the user did not allow. */
+export const NEEDS = "it needs ";
+
+/** How to allow the requests of a check. */
+const SPENDING = {
+  free: "",
+  chat: "--spend chat",
+  image: "--spend <image model>",
+  video: "--spend <video model>",
+} as const;
+
+function isPaidFor(check: keyof typeof SPENDING, { chats, images, videos }: Plan): boolean {
+  // a video has a file, too
+  const models = { free: undefined, chat: chats, image: [...images, ...videos], video: videos }[check];
+  return models === undefined || models.length > 0;
+}
 
 /** Chooses the settings that follow from the rows of the report. */
 function chooseSettings({ address, origins }: Plan, exchanges: Partial<Exchanges>, rows: readonly Row[]) {
@@ -174,4 +213,34 @@ function chooseSettings({ address, origins }: Plan, exchanges: Partial<Exchanges
     ...(verdict("invalid-request") === "differs" && { retry: { limit: 0 } }),
     ...(refusesKeys && { idempotencyKeys: false }),
   };
+}
+
+const POLLS = 20;
+const POLL_MS = 250;
+
+/** Waits up to 5 s until the emulator behind a Worker has seen one more abort. */
+async function seeAbort(before: number, plan: Plan, options: DiagnoseOptions): Promise<boolean> {
+  for (let attempt = 0; attempt < POLLS; attempt++) {
+    if (((await countAborts(plan, options)) ?? 0) > before) return true;
+    await options.clock.sleep(POLL_MS, options.signal);
+  }
+  return false;
+}
+
+/** Counts the aborted requests in the journal of the emulator behind a Worker. Undefined if it has none. */
+async function countAborts(
+  { behind }: Plan,
+  { fetch, signal }: DiagnoseOptions,
+): Promise<number | undefined> {
+  if (!behind) return undefined;
+  const headers = behind.key === undefined ? {} : { authorization: `Bearer ${behind.key}` };
+  try {
+    const response = await fetch(new Request(`${behind.address}/journal`, { headers, signal }));
+    const journal: unknown = await response.json();
+    if (!isRecord(journal) || !Array.isArray(journal["requests"])) return undefined;
+    return journal["requests"].filter((request) => isRecord(request) && request["aborted"] === true).length;
+  } catch {
+    signal.throwIfAborted();
+    return undefined;
+  }
 }

@@ -1,4 +1,5 @@
 import type { ChatRun } from "./chats.js";
+import type { MediaRun } from "./media.js";
 import type { Exchanges } from "./probes.js";
 
 /** Kind of the server at an address. */
@@ -21,6 +22,9 @@ export interface Evidence {
   readonly origins: readonly string[];
   readonly exchanges: Exchanges;
   readonly chats: readonly ChatRun[];
+  readonly media: readonly MediaRun[];
+  /** True if the emulator behind the Worker saw the abort. Undefined without that emulator. */
+  readonly sawAbort: boolean | undefined;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { wrap } from "../base/wrap.js";
-import { NEEDS_SPEND, ONLY_USE, type Report, type Row } from "./diagnose.js";
+import { NEEDS, ONLY_USE, type Report, type Row } from "./diagnose.js";
 
 const KINDS: Readonly<Record<Report["kind"], string>> = {
   nothing: "does not respond",
@@ -52,7 +52,7 @@ function formatRow({ name, text, verdict, found, remedy }: Row, names: number, w
 function formatSummary(rows: readonly Row[], width: number): string {
   const pick = (verdict: Row["verdict"]) => rows.filter((row) => row.verdict === verdict);
   const unclear = pick("unclear");
-  const isExpected = ({ found }: Row) => found === ONLY_USE || found === NEEDS_SPEND;
+  const isExpected = ({ found }: Row) => found === ONLY_USE || found.startsWith(NEEDS);
   // failures come before rows that the user did not allow
   const sorted = unclear.toSorted((a, b) => Number(isExpected(a)) - Number(isExpected(b)));
   const lines = [...groupRows(sorted, ({ found }) => found)].flatMap(([reason, own]) => {
@@ -61,8 +61,8 @@ function formatSummary(rows: readonly Row[], width: number): string {
     const text =
       reason === ONLY_USE
         ? `${count}: only use shows ${own.length === 1 ? "it" : "them"}`
-        : reason === NEEDS_SPEND
-          ? `${count} ${own.length === 1 ? "needs" : "need"} --spend`
+        : reason.startsWith(NEEDS)
+          ? `${count} ${own.length === 1 ? "needs" : "need"} ${reason.slice(NEEDS.length)}`
           : `${names}: ${reason}`;
     return wrap(text, width, "  ");
   });

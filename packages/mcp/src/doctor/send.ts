@@ -13,6 +13,8 @@ export interface Probe {
   readonly body?: object;
   /** True for a `body` that is sent as a form. @default false: JSON */
   readonly isForm?: boolean;
+  /** Time for the whole response, in milliseconds. @default 20,000 */
+  readonly limitMs?: number;
 }
 
 /** A response, or the reason why there is none. */
@@ -58,7 +60,6 @@ export interface Sender {
 /** Base URL of clients that use {@link Sender.fetch}. Its path is empty, so that recordings begin at the root. */
 export const BASE_URL = "https://gateway.test";
 export const WRONG_KEY = "sluice-doctor-wrong-key";
-/** Maximum time for a whole response, in milliseconds. */
 const PROBE_MS = 20_000;
 const MAX_WAIT_MS = 30_000;
 
@@ -127,7 +128,7 @@ export function createSender({ address, key, fetch, clock, signal, save }: Sende
     return sendOnce(probe);
   }
 
-  async function sendOnce({ method, path, key: wanted, headers, body, isForm }: Probe) {
+  async function sendOnce({ method, path, key: wanted, headers, body, isForm, limitMs = PROBE_MS }: Probe) {
     const given = { own: key, none: undefined, wrong: WRONG_KEY }[wanted];
     const request = new Request(BASE_URL + path, {
       method,
@@ -137,7 +138,7 @@ export function createSender({ address, key, fetch, clock, signal, save }: Sende
         ...headers,
       },
       body: body ? (isForm ? encodeForm(body) : JSON.stringify(body)) : null,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(PROBE_MS)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(limitMs)]),
     });
     try {
       const response = await fetchTapped(request);
@@ -145,7 +146,7 @@ export function createSender({ address, key, fetch, clock, signal, save }: Sende
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       const [partial] = tapped.splice(0);
-      return toExchange(partial, describeFailure(error));
+      return toExchange(partial, describeFailure(error, limitMs));
     }
     return toExchange(tapped.splice(0)[0]);
   }
@@ -191,9 +192,9 @@ function encodeForm(fields: object): string {
 }
 
 /** Names the cause of a failed `fetch`, whose own message is only "fetch failed". */
-function describeFailure(error: unknown): string {
+function describeFailure(error: unknown, limitMs: number): string {
   if (error instanceof DOMException && error.name === "TimeoutError")
-    return `no response within ${PROBE_MS / 1000} s`;
+    return `no response within ${limitMs / 1000} s`;
   const { cause } = error as { cause?: { code?: string; message?: string } };
   if (cause?.code === "ECONNREFUSED" || cause?.message === "bad port") return "nothing listens there";
   if (cause?.code === "ENOTFOUND" || cause?.code === "EAI_AGAIN") return "there is no such host";

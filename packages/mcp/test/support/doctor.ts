@@ -1,16 +1,15 @@
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
+import type { assumptions } from "@sluice/emulator/assumptions";
 import { expect } from "vitest";
 import { run } from "../../src/command/run.js";
-import type { AssumptionName } from "../../src/doctor/assumptions.js";
 import type { Report } from "../../src/doctor/diagnose.js";
-import { breakAssumptions, type GatewayAssumption } from "./differing-gateway.js";
 
 export const KEY = "sk-canary-0123456789abcdef";
 export const ADDRESS = "https://gateway.example.com";
 
 export type Fetch = (request: Request) => Promise<Response>;
 
-/** A clock that advances only by its own waits, at once. */
+/** A clock that moves when someone waits. */
 export function createClock() {
   let now = Date.UTC(2026, 0, 1);
   const sleep = async (ms: number) => {
@@ -19,15 +18,10 @@ export function createClock() {
   return { now: () => now, sleep };
 }
 
-/** Opens the doctor of an emulator. `differs` names the assumptions that its gateway breaks. */
-export function openEmulator({
-  differs = [],
-  ...options
-}: EmulatorOptions & { readonly differs?: readonly GatewayAssumption[] } = {}) {
+export function openEmulator(options: EmulatorOptions = {}) {
   const clock = createClock();
   const emulator = createEmulator({ apiKeys: [KEY], clock, ...options });
-  const fetch = breakAssumptions(emulator.fetch, differs);
-  return { emulator, fetch, doctor: openDoctor(fetch, clock) };
+  return { emulator, doctor: openDoctor(emulator.fetch, clock) };
 }
 
 /** Runs `sluice doctor` as a terminal does. */
@@ -52,7 +46,7 @@ export function openDoctor(fetch: Fetch, clock = createClock()) {
   };
 }
 
-/** Lists the names of the rows with a verdict. */
-export function listNames(verdict: string, { rows }: Report): AssumptionName[] {
+/** Names of the rows with a verdict. */
+export function listNames(verdict: string, { rows }: Report): (keyof typeof assumptions)[] {
   return rows.filter((row) => row.verdict === verdict).map(({ name }) => name);
 }

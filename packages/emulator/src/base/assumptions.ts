@@ -1,14 +1,14 @@
-/** An assumption of the client about a gateway or a Worker. */
+/** An assumption of the client about a gateway, as `sluice doctor` lists it. */
 export interface Assumption {
   /** Part of the gateway. */
   readonly group: "Connection" | "Chat" | "Images" | "Videos" | "Assets" | "Worker";
   /** The assumption as a sentence. */
   readonly text: string;
   /**
-   * How the doctor checks it: by requests that are never charged (`free`), by small chats that are charged (`chat`), or
-   * not at all, since only the use of the gateway shows it (`use`).
+   * What shows if it holds: a request that is never charged (`free`), a small chat, image or video that is charged, or
+   * only the use of the gateway (`use`).
    */
-  readonly check: "free" | "chat" | "use";
+  readonly check: "free" | "chat" | "image" | "video" | "use";
   /** Rules of `docs/spec/wire.md` that depend on it. @default none */
   readonly rules?: readonly string[];
   /** Words of `docs/spec/gateway.md` that leave it open. @default none: the interface states it */
@@ -21,7 +21,15 @@ const PARSE = "Set `gateway.parseVideoTask` of `createClient`.";
 const REPORT = "The client reads such a stream wrongly: report it, with the recording.";
 const ADDRESS = "Set `baseURL` to the root of the gateway, with or without `/v1`.";
 
-/** Everything that the client assumes about a gateway, by name. */
+/**
+ * Everything that the client assumes about a gateway, by name. `sluice doctor` checks a URL for each row with a check,
+ * and the option `differs` of `createEmulator` breaks each row that a gateway can break.
+ *
+ * @example
+ * ```ts
+ * const free = Object.entries(assumptions).filter(([, { check }]) => check === "free");
+ * ```
+ */
 export const assumptions = {
   // Connection
   "no-redirect": {
@@ -265,14 +273,14 @@ export const assumptions = {
   "image-result": {
     group: "Images",
     text: "An image has a `url` or `b64_json`.",
-    check: "use",
+    check: "image",
     rules: ["2.22"],
     remedy: "Read `raw` of the result.",
   },
   "image-size": {
     group: "Images",
     text: "A request without a size is accepted.",
-    check: "use",
+    check: "image",
     rules: ["1.3"],
     open: ["Default size: not shown"],
     remedy: "Set `size` in each request.",
@@ -280,7 +288,7 @@ export const assumptions = {
   "file-url": {
     group: "Images",
     text: "The URL of a result needs no key.",
-    check: "use",
+    check: "image",
     rules: ["3.20"],
     remedy: "Fetch files on your server, with the key.",
   },
@@ -304,7 +312,7 @@ export const assumptions = {
   "task-known": {
     group: "Videos",
     text: "A task can be queried within 30 s of its creation.",
-    check: "use",
+    check: "video",
     rules: ["3.11"],
     open: ["Transitions: not shown"],
     remedy: "A new task may be reported as lost. Wait before the first query.",
@@ -312,7 +320,7 @@ export const assumptions = {
   "task-shape": {
     group: "Videos",
     text: "A query, enveloped or bare, has a `status`.",
-    check: "use",
+    check: "video",
     rules: ["3.2", "3.5"],
     open: ["Query result shape for `gamma-video-2.0` and `gamma-video-fast`: not shown"],
     remedy: PARSE,
@@ -320,7 +328,7 @@ export const assumptions = {
   "task-status": {
     group: "Videos",
     text: "A task has the status words that the client knows.",
-    check: "use",
+    check: "video",
     rules: ["3.2", "3.4", "3.6"],
     open: ["Other status values: not shown"],
     remedy: PARSE,
@@ -328,7 +336,7 @@ export const assumptions = {
   "task-url": {
     group: "Videos",
     text: "The video's URL is in a field that the client knows.",
-    check: "use",
+    check: "video",
     rules: ["3.3", "3.7"],
     open: ["Query result shape for `gamma-video-2.0` and `gamma-video-fast`: not shown"],
     remedy: PARSE,
@@ -336,7 +344,7 @@ export const assumptions = {
   "task-progress": {
     group: "Videos",
     text: "`progress` never falls.",
-    check: "use",
+    check: "video",
     rules: ["3.8"],
     open: ["Transitions: not shown"],
     remedy: "Nothing to do: the client shows the highest value.",
@@ -463,15 +471,22 @@ export const assumptions = {
   "worker-abort": {
     group: "Worker",
     text: "An abort reaches the gateway.",
-    check: "use",
+    check: "chat",
     remedy: "A response that nobody reads is written and charged to its end.",
   },
 } as const satisfies Readonly<Record<string, Assumption>>;
 
 /** Name of an assumption. */
-export type AssumptionName = keyof typeof assumptions;
+type AssumptionName = keyof typeof assumptions;
 
-/** Name of an assumption that the doctor checks. */
+type Rows = typeof assumptions;
+
+/** Name of an assumption that requests can check. */
 export type CheckedAssumption = {
-  [Name in AssumptionName]: (typeof assumptions)[Name]["check"] extends "use" ? never : Name;
+  [Name in AssumptionName]: Rows[Name]["check"] extends "use" ? never : Name;
 }[AssumptionName];
+
+/** Name of a checked assumption about the gateway, which the option `differs` breaks. */
+export type GatewayDifference = {
+  [Name in CheckedAssumption]: Rows[Name]["group"] extends "Worker" ? never : Name;
+}[CheckedAssumption];
