@@ -167,7 +167,7 @@ async function byRollup(source: string): Promise<Built> {
 
 type Plugins<Name extends string> = Record<Name, (options: object) => unknown>;
 
-/** Bundles a program that stands in a file, into a folder. Reads the files, and what each loads at once, from there. */
+/** Bundles the program of a file into a folder. Reads the bundled files and their static imports from the folder. */
 async function inFolders(source: string, bundle: (program: string, out: string) => unknown): Promise<Built> {
   const out = mkdtempSync(join(tmpdir(), "bench-"));
   const program = join(folder, "program.mjs");

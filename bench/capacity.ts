@@ -135,7 +135,7 @@ function tableOfUsers(): string {
   return `${formatTable(head, rows)}\n\nDollars a month on Cloudflare, for ${RESPONSES} responses of 30 s for each user and day, by list prices of ${PRICES.day} without CPU time. Each column is on top of the ones before it. The peak is ${PEAK} times the average.`;
 }
 
-/** What one process and one database have to do on hosts of one's own. */
+/** The load of one process and one database on self-hosted servers. */
 function tableOfHosts(): string {
   const rows = USERS.map((users) => {
     const rate = calculateRate(users);

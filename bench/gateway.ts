@@ -24,7 +24,7 @@ const server = createServer(async (request, response) => {
   response.writeHead(200, { "content-type": "text/event-stream" });
   if (prompt.includes("endless")) return endless(response);
   if (prompt.includes("paced")) return drip(response);
-  // a response that goes on until the client leaves: 20 frames of thinking, which not all clients pass on, and 20 of text
+  // a response that lasts until the client disconnects: 20 frames of thinking, which some clients drop, and 20 of text
   if (prompt.includes("held")) return void response.write(Buffer.concat(paced.slice(0, 40)));
   const [, writes = []] = Object.entries(responses).find(([name]) => prompt.includes(name)) ?? [];
   for (const bytes of writes)

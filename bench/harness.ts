@@ -84,7 +84,7 @@ export function toFigure(values: readonly number[]): Figure {
   return { median: at(0.5), low: at(0.25), high: at(0.75) };
 }
 
-/** Each value over the one of `floor` in the same round. */
+/** Divides each value by the value of `floor` in the same round. */
 export function toRatio(values: readonly number[], floor: readonly number[]): Figure {
   const middle = toFigure(floor).median;
   return toFigure(values.map((value, round) => value / (floor[round] ?? middle)));

@@ -4,8 +4,8 @@ import { inTurns, toRatio } from "./harness.ts";
 import { type Side, type SideName, sendRequest, sources, start } from "./proxy-sides.ts";
 
 /*
- * node proxy-cpu.ts: the CPU of the proxy over that of a bare Worker, in workerd, for 400 streams at once and for 1,000
- * short requests. `BENCH_ROUNDS` sets the rounds.
+ * node proxy-cpu.ts: the CPU of the proxy divided by the CPU of a bare Worker, in workerd, for 400 streams at once and for
+ * 1,000 short requests. `BENCH_ROUNDS` sets the rounds.
  */
 
 const gateway = fork(fileURLToPath(new URL("gateway.ts", import.meta.url)));

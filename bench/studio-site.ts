@@ -45,7 +45,7 @@ export async function serveCompressed(origin: string, own: OwnFiles, line?: Line
     response.end(line ? undefined : sent);
   }
 
-  /** Sends packets in turn with those of other responses. */
+  /** Sends packets alternately with the packets of other responses. */
   async function sendSlowly(bytes: Buffer, response: ServerResponse, { bytesPerSecond, latencyMs }: Line) {
     await setTimeout(latencyMs);
     for (let start = 0; start < bytes.length; start += PACKET) {

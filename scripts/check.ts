@@ -32,7 +32,7 @@ const checks: Readonly<Record<string, readonly (readonly string[])[]>> = {
   text: [["node", "scripts/check-text.ts"]],
   /** Subjects of commits that break Conventional Commits; takes a range. */
   commits: [["node", "scripts/check-commits.ts"]],
-  /** A table of sizes beside those of main. `--save` makes them the base. */
+  /** A table of sizes, compared with the sizes of main. `--save` makes them the base. */
   size: [["node", "scripts/sizes.ts"]],
   /** The packed packages: manifests, types and sizes. */
   package: [["node", "scripts/package-check.ts"]],

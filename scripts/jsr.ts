@@ -3,8 +3,9 @@ import { dirname, join, posix } from "node:path";
 import { stagePackage } from "./stage.ts";
 
 /*
- * Lays out the built packages for JSR: each as it is packed, with a `deno.json` made of its `package.json`, in one Deno
- * workspace: `node scripts/jsr.ts [folder]`, `.tmp/jsr` by default. Each entry names its declarations, so that JSR infers no types: those of a schema can't be written by hand.
+ * Writes the packed packages for JSR into one Deno workspace, each with a `deno.json` made from its `package.json`:
+ * `node scripts/jsr.ts [folder]`, `.tmp/jsr` by default. Each entry names its declarations, so that JSR does not infer
+ * types: the types of a schema can't be written by hand.
  */
 
 interface Manifest {

@@ -89,7 +89,7 @@ function shorten(module: string): string {
 const IMPORT = /import\s*\{([^}]*)\}\s*from\s*("[^"]+");\s*/g;
 const EXPORT = /export\s*\{([^}]*)\};\s*/g;
 
-/** Returns a module that only exports what it imports, without names of its own; undefined for another module. */
+/** Joins the imports and exports of a module that only re-exports. Returns undefined for any other module. */
 function joinReexports(module: string): string | undefined {
   if (module.replace(IMPORT, "").replace(EXPORT, "").trim() !== "") return undefined;
   const split = (list = "") => list.split(",").flatMap((name) => name.trim() || []);

@@ -37,8 +37,8 @@ export default defineConfig(({ mode }) => {
 });
 
 /**
- * The scripts until the first response. Each has what it imports, and what the first message would load later: on a slow
- * line, each round trip delays the response.
+ * The scripts that the page loads before the first response. Each bundles what the first message would otherwise load
+ * later: on a slow connection, each round trip delays the response.
  */
 const scripts = [
   { name: "first-screen", tags: ["$initial" as const] },

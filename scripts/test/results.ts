@@ -33,7 +33,7 @@ export function readResults(path: string) {
   return {
     files: lines.flatMap((line) => ("file" in line ? [line.file] : [])),
     failures: lines.flatMap((line) => ("failure" in line ? [line.failure] : [])),
-    /** Those of the failures that are the end of a pool's runtime, with the file that it ran. */
+    /** The failures in which a runtime of the pool crashed, with the file that it ran. */
     crashes: lines.flatMap((line) =>
       "failure" in line && line.crashed ? [{ file: line.crashed, failure: line.failure }] : [],
     ),

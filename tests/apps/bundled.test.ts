@@ -8,7 +8,7 @@ import { createTemporaryFolder } from "../support/temporary.ts";
 
 const folder = createTemporaryFolder("bundled");
 
-/** Every entry for pages: those of the core, of media and of React. */
+/** Every entry for pages: of the core, the stores, media and React. */
 const entries = ["core", "stores", "media", "react"].flatMap((name) => {
   const manifest = readFileSync(join(import.meta.dirname, `../../packages/${name}/package.json`), "utf8");
   return Object.keys(JSON.parse(manifest).exports)
@@ -38,6 +38,6 @@ test("A page that imports every entry is built without a warning, though much of
     },
   });
   expect(warnings).toEqual([]);
-  // what is loaded later still is
+  // lazy modules are still files of their own
   expect(globSync("out/assets/*.js", { cwd: folder }).length).toBeGreaterThan(5);
 });

@@ -14,7 +14,7 @@ const ours = join(import.meta.dirname, "../../packages/create-sluice");
 const template = join(ours, "dist/templates/node");
 const folder = mkdtempSync(join(tmpdir(), "sluice-check-"));
 let server: Server;
-/** Answers of the deployed app, by path and by the user who asks: `POST /api/session`, `chat of nobody`. */
+/** Responses of the deployed app by request: `POST /api/session`, `chat of nobody`. */
 let responses: Readonly<Record<string, readonly [status: number, body: object]>> = {};
 let address = "";
 
@@ -36,7 +36,7 @@ afterAll(() => {
 
 const secret = "a secret of production, of 32 characters";
 
-/** Runs the checklist with settings that are met, but for those that are given. */
+/** Runs the checklist with correct settings, overridden by `given`. */
 async function check(
   given: Readonly<Record<string, string>>,
   args: readonly string[] = [],
@@ -131,7 +131,7 @@ describe("the deployed app", () => {
     expect(await check({}, ["--before"], template, wanted)).toEqual({ status: 0, todo: [] });
     responses = { ...met, "chat of a user": [403, { error: { code: "model_not_allowed" } }] };
     expect(await check({}, ["--before"])).toEqual({ status: 0, todo: [] });
-    // what is not this app is none that a deploy replaces
+    // another app at the address isn't replaced by the deploy
     responses = { ...met, "/api/health": [404, {}] };
     expect(await check({}, ["--before"])).toEqual({ status: 0, todo: [] });
   });

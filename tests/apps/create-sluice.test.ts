@@ -85,13 +85,13 @@ const start = {
 };
 
 describe.each(templates)("a new app of %s", (template) => {
-  test("The app has a name of its own, and nothing of the repository", () => {
+  test("The app has its own name, and no name of the repository", () => {
     create("My App", "--template", template);
     expect(readManifest("My App")).toMatchObject({ name: "my-app", private: true, version: "0.0.0" });
     for (const [path, text] of Object.entries(readFiles("My App")))
       expect(text, path).not.toMatch(/workspace:|catalog:|@sluice\/example|YOUR-|sluice-app|\{\{\w+\}\}/);
     expect(read("My App/README.md")).toMatch(/^# my-app\n/);
-    // tables without empty cells, and lists that go on
+    // tables have no empty cell, and lists are not interrupted
     expect(read("My App/README.md")).not.toMatch(/\| +\||^ +\d\./m);
     expect(readManifest("My App").scripts).toMatchObject({
       types: expect.any(String),
@@ -100,7 +100,7 @@ describe.each(templates)("a new app of %s", (template) => {
     rmSync(join(folder, "My App"), { recursive: true });
   });
 
-  test("Each file that a file of the app names is there", () => {
+  test("Each file that a file of the app names exists", () => {
     create(template, "--template", template);
     const files = listFiles(template);
     const packages = Object.keys(readManifest(template).dependencies ?? {});
@@ -125,7 +125,7 @@ describe.each(templates)("a new app of %s", (template) => {
     expect(missing).toEqual([]);
   });
 
-  test("The app's secrets are random, and those of production are others", () => {
+  test("The app's secrets are random, and differ between development and production", () => {
     create(`${template}-1`, "--template", template);
     create(`${template}-2`, "--template", template);
     const secrets = [`${template}-1`, `${template}-2`].flatMap((app) =>
@@ -255,13 +255,13 @@ describe("--add", () => {
     expect(readFiles("exist")).toEqual(before);
   });
 
-  test("A file of the server that its user has changed stays as it is", () => {
+  test("A file of the server that its user has changed stays unchanged", () => {
     write("exist", { "server/models.ts": "export const models = {};\n" });
     expect(create("exist", "--add", "--template", "react")).not.toContain("server/models.ts was");
     expect(read("exist/server/models.ts")).toBe("export const models = {};\n");
   });
 
-  test("An app that it can't edit is left as it is, and each edit is printed", () => {
+  test("An app that it can't edit stays unchanged, and each edit is printed", () => {
     const odd = {
       ...vite,
       "package.json": JSON.stringify({ ...JSON.parse(vite["package.json"]), scripts: { dev: "a && vite" } }),
@@ -282,7 +282,7 @@ describe("--add", () => {
     expect(readManifest("odd").scripts.dev).toBe("a && vite");
   });
 
-  test("An app of create-next-app gets a page of its own for the chat", () => {
+  test("An app of create-next-app gets a separate page for the chat", () => {
     write("site", next);
     const printed = create("site", "--add");
     expect(read("site/src/app/page.tsx")).toBe("mine");

@@ -43,7 +43,7 @@ afterAll(async () => {
   await gateway.close();
 });
 
-/** One tab: a client of its own. */
+/** Opens a tab, which is a separate client. */
 const openTab = () =>
   createClient({
     baseURL: worker.address,

@@ -18,7 +18,7 @@ let gateway: Served;
 let server: ChildProcess;
 let address = "";
 
-/** Runs a command of Next's; resolves to what it prints up to `sign`, or to its end. */
+/** Runs a command of Next.js. Resolves to its output up to `sign`, or to all of it. */
 function next(args: readonly string[], env: Readonly<Record<string, string>>, sign?: RegExp) {
   const child = spawn(process.execPath, ["node_modules/next/dist/bin/next", ...args], {
     cwd: folder,
@@ -40,7 +40,7 @@ function next(args: readonly string[], env: Readonly<Record<string, string>>, si
   return { child, printed };
 }
 
-/** An address whose port is below those that the system gives by itself, so that nothing else takes it meanwhile. */
+/** Returns an address with a port below the ephemeral range, so that no other process takes it. */
 async function freeAddress(): Promise<string> {
   for (let port = 20_000 + (process.pid % 5000); port < 30_000; port += 1) {
     const free = await serve(emulator, { port }).catch(() => undefined);
@@ -80,7 +80,7 @@ test("a page is rendered for each visitor anew: nothing of one is in another's",
 });
 
 test.skipIf(!findChromium())(
-  "a browser takes the page over without a word, and chats through the route",
+  "Chromium hydrates the page without a warning, and chats through the route (skipped where there is none)",
   async () => {
     const browser = await chromium.launch({ executablePath: findChromium() ?? "", args: chromiumFlags });
     const page = await browser.newPage();

@@ -75,7 +75,7 @@ test("deno: prints a response, and its outcome", async () => {
   expect(code).toBe(0);
 });
 
-test("cli-video: a killed script goes on with its task, and creates no second one", async () => {
+test("cli-video: a killed script continues its task, and creates no second task", async () => {
   const args = [`${examples}/cli-video/video.ts`, "A reef"];
   const first = start(process.execPath, args);
   await waitForFirstLine(first.child);

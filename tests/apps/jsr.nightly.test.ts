@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { checkForJSR } from "../everywhere/installs.ts";
 import { temporaryFolder } from "../everywhere/project.ts";
 
-/* The packages as JSR takes them. Deno checks their types with those of npm's packages, so that it needs the registry. */
+/* The packages for JSR. Deno checks their types together with the types of npm packages, so it needs the registry. */
 
 test("JSR would take the built packages, without a type that it has to infer", { timeout: 600_000 }, ({
   skip,

@@ -10,7 +10,7 @@ import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { serve } from "@sluice/emulator/serve";
 import { expect, onTestFinished, test } from "vitest";
 
-/* The built commands of @sluice/mcp in processes of their own, as an agent and a terminal start them. */
+/* The built commands of @sluice/mcp, started as processes as by an agent or a terminal. */
 
 const KEY = "sk-canary-0123456789abcdef";
 const dist = (file: string) => fileURLToPath(new URL(`../../packages/mcp/dist/${file}`, import.meta.url));

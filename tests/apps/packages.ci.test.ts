@@ -60,7 +60,7 @@ describe("the React package in a Server Component", () => {
     expect(await listNames(onServer)).toEqual(await listNames(inPage));
   });
 
-  test("Its hooks are those of the page, and the rest can be called", () => {
+  test("Its hooks use the page's React, and all other functions can be called", () => {
     const code = (file: string) => readFileSync(`${dist}/server/${file}`, "utf8");
     const clients = files("server").filter((file) => code(file).startsWith('"use client";\n'));
     expect(clients.toSorted()).toEqual(["hooks.js"]);
@@ -131,9 +131,9 @@ describe("the types compile with every check on", { timeout: 600_000 }, () => {
   const folder = createTemporaryFolder("types");
   const all = Object.keys(entries);
   const inPages = all.filter((entry) => entry.startsWith("@sluice/react"));
-  /** Entries whose types name Node's. */
+  /** Entries whose types name types of Node. */
   const onNode = all.filter((entry) => /(?:proxy\/node|postgres|serve|recordings)$/.test(entry));
-  /** Entries beside packages of others whose types name Node's and those of a page. */
+  /** Entries that use packages of others, whose types name types of Node and of pages. */
   const bridges = all.filter((entry) => /(?:ai-sdk|mcp)(?:\/|$)/.test(entry));
   const everywhere = all.filter((entry) => ![...inPages, ...onNode, ...bridges].includes(entry));
   const project = (lib: readonly string[], types: readonly string[], files: readonly string[]) => ({
@@ -188,7 +188,7 @@ describe("the types compile with every check on", { timeout: 600_000 }, () => {
     expect(listComplaints(newest, "bridges.json")).toBe("");
   });
 
-  test("the types of the bridges compile with the oldest that is promised, where those of the AI SDK do", () => {
+  test("the types of the bridges compile with the oldest promised TypeScript that compiles the AI SDK's types", () => {
     const complaints = listComplaints(oldest, "bridges.json").split("\n").filter(Boolean);
     const ofAISDK =
       /^\S+\/node_modules\/(?:ai|@ai-sdk\/[\w-]+)\/dist\/index\.d\.ts\(.*error TS2315: Type 'Uint8Array'/;

@@ -7,8 +7,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { fetch as fetchOnXHR } from "whatwg-fetch";
 
 /*
- * The `fetch` of React Native is the package `whatwg-fetch` on XMLHttpRequest: a response has no `body`, and comes when
- * all of it has come. Here it sends over a socket to the emulator, with the XMLHttpRequest of happy-dom.
+ * The `fetch` of React Native is the package `whatwg-fetch` on XMLHttpRequest: its responses have no `body` and arrive
+ * only when they are complete. Here it uses happy-dom's XMLHttpRequest and a socket to the emulator.
  */
 
 const emulator = createEmulator({ cors: true, speed: Number.POSITIVE_INFINITY });
@@ -27,7 +27,7 @@ afterEach(async () => {
   await gateway.close();
 });
 
-/** Sends with the `fetch` of React Native. The globals stay those of Node, which the emulator needs. */
+/** Sends with the `fetch` of React Native. The globals stay Node's, because the emulator needs them. */
 async function nativeFetch(request: Request): Promise<Response> {
   const { url, method, signal } = request;
   const headers = Object.fromEntries(request.headers);
@@ -49,13 +49,13 @@ function createTestClient(options: Partial<ClientOptions> = {}) {
   return { client, rules };
 }
 
-/** Number of requests that the gateway has got with a text. */
-function countTokens(text: string): number {
+/** Counts the requests to the gateway that contain a text. */
+function countRequests(text: string): number {
   return emulator.requests.filter(({ body }) => JSON.stringify(body).includes(text)).length;
 }
 
 describe("with React Native's own fetch", () => {
-  test("a response comes whole", async () => {
+  test("a response is complete", async () => {
     const { client } = createTestClient();
     const store = createChatStore(client, { model: "delta-5.3" });
     const { outcome, messages } = await store.send("Tell me of rivers");
@@ -73,7 +73,7 @@ describe("with React Native's own fetch", () => {
     });
   });
 
-  test("a response that the gateway cuts is no success", async () => {
+  test("a response that the gateway cuts is an error", async () => {
     const stream = streamChat(createTestClient().client, question("Tell me of lakes [[truncate]]"));
     await expect(stream.result()).rejects.toMatchObject({
       name: "StreamError",
@@ -82,19 +82,19 @@ describe("with React Native's own fetch", () => {
     });
   });
 
-  test("a connection that is lost in a response looks as if no response came: the chat is requested again", async () => {
+  test("a connection that is lost within a response counts as no response, and the chat is requested again", async () => {
     for (const [limit, sea] of ["Baltic", "Aral"].entries()) {
       const { client } = createTestClient({ retry: { limit } });
       const stream = streamChat(client, question(`Tell me of the ${sea} [[drop]]`));
       await expect(stream.result()).rejects.toMatchObject({ name: "ConnectionError", billing: "maybe" });
-      expect(countTokens(sea)).toBe(1 + limit);
+      expect(countRequests(sea)).toBe(1 + limit);
     }
   });
 
   test("stop() ends a response that has not come", async () => {
     const store = createChatStore(createTestClient().client, { model: "delta-5.3" });
     const turn = store.send("Tell me of tides [[stall]]");
-    await vi.waitUntil(() => countTokens("Tell me of tides") === 1, { timeout: 15_000 });
+    await vi.waitUntil(() => countRequests("Tell me of tides") === 1, { timeout: 15_000 });
     store.stop();
     const { outcome, messages } = await turn;
     expect([outcome, messages.at(-1)?.content]).toEqual(["stopped", ""]);

@@ -52,7 +52,7 @@ afterAll(async () => {
 });
 
 describe.each(runtimes)("$name", ({ name: runtime, command, args }) => {
-  /** Runs a module, and resolves to what it printed when it has ended by itself. */
+  /** Runs a module until it exits by itself. Resolves to its output. */
   async function runModule(name: string, code: string): Promise<string> {
     const cwd = folder ?? "";
     writeFileSync(join(cwd, name), code);

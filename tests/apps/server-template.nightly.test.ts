@@ -12,7 +12,7 @@ import {
   startServer,
 } from "../support/server-template.ts";
 
-/* The server of the Node template, in each runtime that has what it needs. */
+/* The server of the Node template, in each runtime that supports it. */
 
 let scenario: Awaited<ReturnType<typeof startScenario>>;
 beforeAll(async () => {
@@ -22,7 +22,7 @@ afterAll(() => scenario.close());
 
 // three processes start and end in each test
 describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 }, (_, command) => {
-  /** A server with a folder of its own. It is ended with the test. */
+  /** Starts a server with its own folder. It ends with the test. */
   async function open(env: NodeJS.ProcessEnv = {}) {
     scenario.emulator.reset();
     const { folder, remove } = copyTemplate();
@@ -76,7 +76,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
     expect(listRequests()).toHaveLength(2);
   });
 
-  test("A stored response is there after a restart, and so is an image that is requested again", async () => {
+  test("A stored response survives a restart, and so does an image that is requested again", async () => {
     const { createUser, crash } = await open();
     const { client, request } = await createUser("ada");
     const init = {
@@ -99,7 +99,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
     expect(listRequests()).toHaveLength(2);
   });
 
-  test("A file that a user uploads is there after a restart, behind a link of the app's own address", async () => {
+  test("An uploaded file survives a restart, with a link to the app's own address", async () => {
     const { createUser, crash, target } = await open();
     const { request } = await createUser("ada");
     const bytes = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(1000, 7)]);
@@ -155,7 +155,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
     await expect(request("/api/v1/budget")).rejects.toThrow();
   });
 
-  test("A second server over the same data is refused in one line, and the first one goes on (case 200)", async () => {
+  test("A second server with the same data is refused in one line, and the first server continues (case 200)", async () => {
     const { start, target } = await open();
     await expect(start()).rejects.toThrow(
       /^it ended with 1: The server can't start: nodeHost: another process has data\/sluice\.db; stop that one.*$/,
@@ -163,7 +163,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
     expect((await fetch(`${await target()}/live`)).status).toBe(200);
   });
 
-  test("The operator's surface is there: health, metrics, events, export and erasure; for others it is not", async () => {
+  test("Operators have health, metrics, events, export and erasure, and other users do not", async () => {
     const { createUser, target, server } = await open();
     const ada = await createUser("ada");
     const grace = await createUser("grace");

@@ -8,7 +8,7 @@ import { chunk, done, finish, startUpstream } from "../../packages/worker-proxy/
 import { chat, chats, secrets, signIn } from "../support/template-suite.ts";
 import { bundleTemplate } from "../support/worker-template.ts";
 
-/* The template's two Workers, each in a workerd of its own, which find each other as those of Cloudflare do. */
+/* The template's two Workers, each in its own workerd, which find each other as on Cloudflare. */
 
 let registry = "";
 let gateway: Awaited<ReturnType<typeof startUpstream>>;

@@ -64,7 +64,7 @@ function createAgent({ model, system, maxTokens, temperature, stop }: ChatCall, 
     modelSettings: {
       ...(maxTokens !== undefined && { maxTokens }),
       ...(temperature !== undefined && { temperature }),
-      // it has no setting for `stop` of its own
+      // it lacks a setting for `stop`
       ...(stop && { providerData: { stop } }),
     },
     tools: tools.map(({ name, description, run }) =>

@@ -6,7 +6,7 @@ testClient("AI SDK, openai-compatible", (access) => {
   const settings = { ...access, name: "gateway", includeUsage: true };
   const provider = createOpenAICompatible({ ...settings, supportsStructuredOutputs: true });
   const client = aiSDKClient({ chat: provider, image: provider.imageModel });
-  // JSON mode is what it asks for without the setting
+  // without the setting it requests JSON mode
   const { byJSON } = aiSDKClient({ chat: createOpenAICompatible(settings), image: provider.imageModel });
   return { ...client, ...(byJSON && { byJSON }) };
 });

@@ -11,7 +11,7 @@ const { verdicts, versions } = readResults();
 describe("The guide has the verdicts on what a client makes of each fault", () => {
   // after a change: node tests/clients/faults/table.ts --run
   test.each(Object.keys(versions))("%s", async (client) => {
-    // in a process of its own, which ends with the timers of clients that hang
+    // in a separate process, which ends together with the timers of clients that hang
     const { stdout } = await run(process.execPath, [script, "--client", client]);
     const [line = ""] = stdout.trimEnd().split("\n").slice(-1);
     const stored = Object.entries(verdicts).map(([fault, row]) => [fault, row[client]]);

@@ -33,7 +33,7 @@ export interface Gateway {
 const KEY = "sk-gateway";
 const USER = "sk-user-1";
 
-/** The emulator on a port of its own, and in front of it, where that is requested, a proxy on another. */
+/** The emulator on its own port and, on request, a proxy in front of it on another port. */
 export async function openGateway(endpoint: Endpoint): Promise<Gateway> {
   const options: { apiKeys: string[]; speed: number; origin?: string } = {
     apiKeys: [KEY],
@@ -57,7 +57,7 @@ export async function openGateway(endpoint: Endpoint): Promise<Gateway> {
   });
   const front = await serve(
     {
-      // the gateway's files have an address of their own, which is not the proxy's affair
+      // the gateway's files have a separate address and bypass the proxy
       fetch: (request) =>
         new URL((request as Request).url).pathname.startsWith("/files/")
           ? emulator.fetch(request)

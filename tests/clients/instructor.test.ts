@@ -23,7 +23,7 @@ testClient("Instructor", (access): Client => {
   }
 
   return {
-    // requests without a model of the response go on to `openai`
+    // requests without a response model are passed on to `openai`
     complete,
     ...(stream && { stream }),
     bySchema: (call) => extract(call, "JSON_SCHEMA"),

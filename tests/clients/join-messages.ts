@@ -1,4 +1,4 @@
-/** Returns all that an error tells its user: its own message, and those of the errors in it. */
+/** Joins the message of an error and the messages of the errors in it. */
 export function joinMessages(error: unknown): string {
   if (typeof error !== "object" || error === null) return String(error);
   const {

@@ -6,8 +6,8 @@ import { joinMessages } from "./join-messages.ts";
 import { depth, dot, prompt, riverSchema, schemaInWords, width } from "./rivers.ts";
 
 /*
- * Everything that people do with a client, once for all clients. A scenario passes if the user of the client sees what was
- * asked for, or the error that was due.
+ * Everything that people do with a client, shared by all clients. A scenario passes if the client returns the requested
+ * result, or the expected error.
  */
 
 export interface Scenario {
@@ -335,7 +335,7 @@ export const scenarios = {
     needs: ["complete"],
     run: async ({ client, gateway }) => {
       const before = gateway.requests.length;
-      // a text of its own: the emulator counts refusals by body
+      // a unique text, because the emulator counts refusals by body
       expectText((await client.complete(call(`[[429:1]] ${prompt}, ${before}`))).text);
       expect(gateway.requests.slice(before).map(({ status }) => status)).toEqual([429, 200]);
     },

@@ -64,7 +64,7 @@ function table(rows: readonly (readonly string[])[]): string {
   return [lines[0], rule, ...lines.slice(1)].join("\n");
 }
 
-/** The guide, and the table in it: the one whose first column is `client` and whose second is `scenarios`. */
+/** The guide, and its table with the columns `client` and `scenarios`. */
 export function readGuide(): { readonly text: string; readonly found: string } {
   const text = readFileSync(guide, "utf8");
   const [found = ""] = /^\| client +\| scenarios .*\n(?:\|.*\n)*/m.exec(text) ?? [];

@@ -68,7 +68,7 @@ test("Sluice runs no wrong call in a stream of any fields, and the AI SDK reads 
     const [ours, theirs] = [await readBySluice(), await readByAISDK()];
     if (ours && ours !== "[]" && !isRight(ours, stream)) wrong.sluice += 1;
     if (theirs && theirs !== "[]" && !isRight(theirs, stream)) wrong.aiSDK += 1;
-    // of two readings that run calls, one that is right is the only one
+    // if the AI SDK reads a stream rightly, Sluice runs the same calls or none
     if (isRight(theirs, stream) && ours && ours !== "[]") expect(ours).toBe(theirs);
     if (stream.isClear) expect(isRight(ours, stream)).toBe(true);
   }

@@ -12,7 +12,7 @@ testClient("xsAI", ({ baseURL, apiKey }): Client => {
       ...address,
       model,
       messages: toMessages(call) as Parameters<typeof generateText>[0]["messages"],
-      // it passes on what it does not know, in the wire's own name
+      // it sends unknown options under their own names
       ...(maxTokens !== undefined && { maxTokens }),
       ...(temperature !== undefined && { temperature }),
       ...(stop && { stop: [...stop] as [string] }),

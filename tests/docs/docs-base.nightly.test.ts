@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from "vitest";
 import { buildSiteAt } from "../support/docs-site.ts";
 import { createTemporaryFolder } from "../support/temporary.ts";
 
-/* The site as it is built for a host that has it below a path. */
+/* The site, built for a host that serves it below a path. */
 
 const base = "/some/path/";
 const folder = createTemporaryFolder("docs-base");
@@ -12,7 +12,7 @@ const out = relative(join(import.meta.dirname, "../../docs"), folder);
 
 beforeAll(() => buildSiteAt(base, out), 600_000);
 
-test("Each page, script, style and image is below the path, and is there", () => {
+test("Each page, script, style and image exists below the path", () => {
   const files = new Set(globSync("**/*.*", { cwd: folder }).map((path) => path.replaceAll("\\", "/")));
   const pages = [...files].filter((path) => path.endsWith(".html"));
   expect(pages.length).toBeGreaterThan(60);

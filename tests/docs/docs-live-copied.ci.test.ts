@@ -7,7 +7,7 @@ import { type Served, serve } from "@sluice/emulator/serve";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTemporaryFolder } from "../support/temporary.ts";
 
-/* The live examples of the site, each copied into a folder of its own and run as it is. */
+/* The live examples of the site, each copied into a new folder and run unchanged. */
 
 const root = `${import.meta.dirname}/../../`;
 const folder = createTemporaryFolder("live");
@@ -42,7 +42,7 @@ test("each live example is copied and run below", () => {
   expect(files.sort()).toEqual(Object.keys(expected).sort());
 });
 
-test.each(Object.entries(expected))("%s runs as it is", async (file, output) => {
+test.each(Object.entries(expected))("%s runs unchanged", async (file, output) => {
   expect(await run(file)).toMatch(output);
 });
 

@@ -75,7 +75,7 @@ describe.skipIf(!findChromium())("the site in Chromium (skipped where there is n
     await expect.poll(() => image.evaluate((img) => (img as HTMLImageElement).naturalWidth)).toBe(2048);
   });
 
-  test("goes on with a video task after a reload, and creates no second one", async () => {
+  test("continues a video task after a reload, and creates no second task", async () => {
     const created = creations();
     await press("video", "Run");
     await expect.poll(() => output("video").innerText()).toMatch(/pending: queued/);

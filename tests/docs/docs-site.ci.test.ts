@@ -5,7 +5,7 @@ import { buildSite, findDeadLinks, listAnchorsOfSite, readSite } from "../suppor
 import { entries } from "../support/entries.ts";
 import { listNames } from "../support/examples.ts";
 
-/* The documentation as it is published: built once, for all tests of this file. */
+/* The published documentation, built once for all tests of this file. */
 
 const root = join(import.meta.dirname, "../..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -43,7 +43,7 @@ test("each error of the client and each refusal of the proxy has an anchor on on
   expect([...errors, ...refusals].filter(([, name = ""]) => !anchors.has(name.toLowerCase()))).toEqual([]);
 });
 
-test("llms.txt lists each page, and each page is there as Markdown", () => {
+test("llms.txt lists each page, and each page also exists as Markdown", () => {
   const list = readSite("llms.txt");
   const paths = [...list.matchAll(/^- \[.*?\]\((.*?)\)/gm)].map(([, path = ""]) => path);
   expect(paths.length).toBeGreaterThan(60);

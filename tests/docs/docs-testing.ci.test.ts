@@ -62,7 +62,7 @@ describe("the test for Jest", { timeout: 180_000 }, () => {
     const code = readCode("chat.test.mjs");
     const inCommonJS = code.replace(/^import (\{.*?\}) from ("[^"]+");$/gm, "const $1 = require($2);");
     const file = `chat.test.${type}`;
-    // the packages of this repository are no folders of node_modules, so that Jest would transform them
+    // Jest would transform the packages of this repository, since they are links out of node_modules
     const args = ["--rootDir", folder, "--transform={}", "--verbose", "--", file];
     const test = type === "cjs" ? inCommonJS : code;
     const { status, printed } = run(file, test, process.execPath, "node_modules/jest/bin/jest.js", ...args);

@@ -9,7 +9,7 @@ import { readAllExamples, writeExamples } from "../support/example-modules.ts";
 import { createTemporaryFolder } from "../support/temporary.ts";
 
 /*
- * The code blocks of all pages, READMEs and doc comments. Each is a module of its own. "```ts run" is run as a script,
+ * The code blocks of all pages, READMEs and doc comments. Each is a separate module. "```ts run" is run as a script,
  * "```tsx run" is rendered; gateway.example.com is the emulator.
  */
 
@@ -20,7 +20,7 @@ const runnable = [...modules].filter(([, { isRun }]) => isRun);
 const rows = (language: string) =>
   runnable.flatMap(([path, example]) => (example.language === language ? [{ ...example, path }] : []));
 
-test("every code block compiles, with imports of its own or those of the blocks before it", {
+test("every code block compiles, with its own imports or the imports of earlier blocks", {
   timeout: 120_000,
 }, () => {
   expect(modules.size).toBeGreaterThan(80);
@@ -62,7 +62,7 @@ test("no example shows its users the message of an error, or takes a user from a
     },
   );
   const lines = (path: string) => readFileSync(root + path, "utf8").split("\n");
-  // code alone: pages name the field, and tell what it is for
+  // only code, since pages explain the field
   const code = pages.flatMap((path) =>
     path.endsWith(".md") ? readCode(lines(path)).map((line) => `${path}: ${line}`) : lines(path),
   );
@@ -180,7 +180,7 @@ function recordOutput(): () => string {
   return () => printed.trim();
 }
 
-/** A pattern for the expected output, in which `…` stands for any text. */
+/** Creates a pattern for the expected output. `…` matches any text. */
 function createPattern(output: string): RegExp {
   return new RegExp(`^${output.trim().split("…").map(literal).join(".*")}$`, "s");
 }

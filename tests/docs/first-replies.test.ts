@@ -35,7 +35,7 @@ const files = execFileSync(
 const texts = files.map((name) => readFileSync(join(root, name), "utf8"));
 const written = texts.flatMap(listQuestions);
 const offered = demoPrompts.filter(({ room }) => room === "chat").map(({ prompt }) => prompt);
-// a text with a placeholder is no question yet, and one with a fault is the question without it
+// skip texts with a placeholder, and remove the fault from others
 const questions = [...written, ...offered]
   .filter((text) => !/\$\{|<[a-z]+>|…/.test(text))
   .map((text) => text.replace(/\[\[.*?\]\]/g, "").trim())

@@ -15,7 +15,7 @@ test("a group lists its pages in the order that they name", () => {
   ]);
 });
 
-test("the menu has the groups in order, and opens the one of the current page alone", () => {
+test("the menu has the groups in order, and opens only the group of the current page", () => {
   const shown = sidebar();
   const names = shown.map(({ text = "" }) => text);
   expect(names).toEqual(groups.filter((group) => names.includes(group)));

@@ -46,7 +46,7 @@ describe.each(Object.entries(frameworks))("the proxy in %s", (_, start) => {
     baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api`;
   });
 
-  test("A response is whole, is there again for the same key, and is paid once", async () => {
+  test("A response is complete, is returned again for the same key, and is paid once", async () => {
     const body = JSON.stringify({
       model: "delta-5.3",
       stream: true,

@@ -6,8 +6,8 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { createTemporaryFolder } from "../support/temporary.ts";
 
 /*
- * The code of the README's first screen, run as it stands there. The addresses in it lead where they would in
- * production: app.example.com/api to the Worker, gateway.example.com to the gateway.
+ * Runs the code of the README's first screen unchanged. Its addresses lead where they lead in production:
+ * app.example.com/api to the Worker, gateway.example.com to the gateway.
  */
 
 const root = `${import.meta.dirname}/../../`;

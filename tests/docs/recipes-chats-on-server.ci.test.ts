@@ -69,7 +69,7 @@ async function network(input: string, init?: RequestInit): Promise<Response> {
   return response(request, owner).catch(() => new Response(null, { status: 500 }));
 }
 
-/** A device: a chat that is shown, with drafts of its own. */
+/** Opens a device: a visible chat with its own drafts. */
 async function openDevice(drafts = memoryStorage()) {
   const client = createClient(emulator.clientOptions);
   const storage = serverStorage(drafts);

@@ -42,7 +42,7 @@ beforeAll(async () => {
   await once(service, "listening");
   const { port } = service.address() as AddressInfo;
   const send = globalThis.fetch;
-  // the address of a subscription is one of Google's; this machine stands for it
+  // a subscription has an address of Google; this machine responds in its place
   vi.stubGlobal("fetch", (address: string, init: RequestInit) =>
     send(address.replace(SERVICE, `http://127.0.0.1:${port}`), init),
   );

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { chromiumFlags, findChromium } from "../../scripts/chromium.ts";
 
 /*
- * The browsers of this machine. Each opens a page without a window on a screen, in a profile of its own.
+ * The browsers of this machine. Each opens a page without a window, in a new profile.
  */
 
 /** A browser that can be on a machine. */

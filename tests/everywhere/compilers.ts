@@ -27,7 +27,7 @@ const compilers: ReadonlyMap<string, () => string> = new Map([
 /** The TypeScript versions, oldest first. */
 export const typescripts = [...compilers.keys()];
 
-/** Values of `module` by those of `moduleResolution`. */
+/** Values of `module` by their value of `moduleResolution`. */
 const modules: Readonly<Record<string, string>> = {
   bundler: "esnext",
   node16: "node16",

@@ -6,7 +6,7 @@ import { build } from "vite";
 import type { Report } from "./platforms.ts";
 
 /*
- * The pages that run the behaviours: one that Vite has built, and one without a bundler.
+ * The pages that run the behaviours: a page built by Vite, and a page without a bundler.
  */
 
 const types: Readonly<Record<string, string>> = {

@@ -8,7 +8,7 @@ import type { Pages } from "./pages.ts";
 import type { Servers } from "./servers.ts";
 
 /*
- * The platforms in which the behaviours run. A platform that a machine lacks has no version, and names what it needs.
+ * The platforms that run the behaviours. A platform that the machine lacks has no version, and names what it needs.
  */
 
 /** Results of the behaviours; one with a problem failed. */

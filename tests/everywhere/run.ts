@@ -78,7 +78,7 @@ async function runPlatforms(): Promise<void> {
   writeTable("React", ["platform", "React", "result"], joined("React", hookRows), date);
 }
 
-/** The rows of a table, those of platforms that were not chosen as they were. */
+/** Returns the rows of a table. Rows of platforms that were not chosen stay unchanged. */
 function joined(heading: string, rows: readonly Row[]): readonly Row[] {
   if (values.platform === "") return rows;
   const [, ...before] = tableUnder(heading);
@@ -88,7 +88,7 @@ function joined(heading: string, rows: readonly Row[]): readonly Row[] {
   return [...known].sort(([a], [b]) => order.indexOf(a) - order.indexOf(b)).map(([, row]) => row);
 }
 
-/** The same page with React 18.3, in a project of its own. */
+/** Runs the same page with React 18.3, in a separate project. */
 async function runOnReact18(browsers: readonly Platform[]): Promise<Row[]> {
   if (browsers.length === 0) return [];
   const folder18 = join(folder, "react-18");

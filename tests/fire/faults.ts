@@ -14,13 +14,13 @@ export interface Fault extends Pick<RunOptions, "timeout" | "length" | "retries"
   readonly overMs?: number;
   readonly script: Script;
   readonly ends: Partial<RunResult>;
-  /** The end where the proxy stands between; false where the tests of the proxy, or its limits, have this fault. */
+  /** The end behind the proxy. False if the tests of the proxy or of its limits have this fault. */
   readonly proxied?: Partial<RunResult> | false;
-  /** The end in Node, where it is another one. */
+  /** The end in Node, if it differs. */
   readonly inNode?: Partial<RunResult>;
-  /** The end in Chromium, where it is another one. */
+  /** The end in Chromium, if it differs. */
   readonly inPage?: Partial<RunResult>;
-  /** Number of megabytes that the server may get rid of: what is read, and what the buffers between hold. */
+  /** Maximum megabytes that the server sends: those that the client reads and those that fill buffers on the way. */
   readonly megabytes?: number;
 }
 

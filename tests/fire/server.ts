@@ -11,7 +11,7 @@ export interface Wire {
   write(bytes: string | Uint8Array): Promise<boolean>;
   /** Writes the same bytes again and again, for as long as the client reads them. */
   flood(bytes: string, times: number): Promise<void>;
-  /** Waits until the client has fetched `/seen`: it has read what was written so far. */
+  /** Waits until the client has fetched `/seen`: by then it has read everything written so far. */
   seen(): Promise<void>;
   /** Writes, and closes the connection. */
   end(bytes?: string | Uint8Array): void;
@@ -19,7 +19,7 @@ export interface Wire {
   reset(): void;
 }
 
-/** A response, or what is in place of one. */
+/** Responds to a request, or fails instead. */
 export type Script = (wire: Wire) => unknown;
 
 interface Received {

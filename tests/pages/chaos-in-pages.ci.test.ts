@@ -11,7 +11,7 @@ import { getSharedBrowser } from "../support/browser.ts";
 import { buildPage } from "../support/built-page.js";
 import type { ChatPage } from "../support/chat-page.js";
 
-/** The page with a chat, or the one with a video task: each test uses the fields of its own. */
+/** The page with a chat, or the page with a video task. Each test uses the fields of its page. */
 declare const page: Omit<ChatPage, "state"> & {
   readonly state: () => Omit<ChatState, "status"> &
     Omit<VideoTaskState, "status"> & { readonly status: string };
@@ -51,7 +51,7 @@ describe.skipIf(!findChromium())("pages without a reload (skipped where there is
   const ends = (tab: Page, outcome: string) =>
     tab.waitForFunction((outcome) => page.state().messages.at(-1)?.outcome === outcome, outcome);
 
-  test("a response is cut when the proxy is killed, in all tabs; after its restart the chat goes on", async () => {
+  test("a response is cut in all tabs when the proxy is killed, and the chat continues after its restart", async () => {
     scenario = await openScenario(html, { speed: Number.POSITIVE_INFINITY });
     const [left, right] = [await chatTab(), await chatTab()];
     await left.evaluate(() => page.send("Tell me of rivers [[stall]]"));
@@ -62,7 +62,7 @@ describe.skipIf(!findChromium())("pages without a reload (skipped where there is
     await ends(right, "truncated");
     const cut = await texts(left);
 
-    // while there is no proxy, a question is stored, and has no response
+    // without a proxy, the question is stored but gets no response
     await left.evaluate(() => page.send("And lakes?"));
     await left.waitForFunction(() => page.state().status === "error" && page.state().messages.length === 4);
     expect(scenario.requests()).toHaveLength(1);
@@ -75,7 +75,7 @@ describe.skipIf(!findChromium())("pages without a reload (skipped where there is
     expect(scenario.requests()).toHaveLength(2);
   });
 
-  test("a response of a crashed tab is cut in the other tab, where the chat goes on", async () => {
+  test("a response of a crashed tab is cut in the other tab, where the chat continues", async () => {
     scenario = await openScenario(html, { speed: Number.POSITIVE_INFINITY });
     const [left, right] = [await chatTab(), await chatTab()];
     await left.evaluate(() => page.send("Tell me of rivers [[stall]]"));
@@ -121,7 +121,7 @@ describe.skipIf(!findChromium())("pages without a reload (skipped where there is
     expect(scenario.requests()).toHaveLength(1);
   });
 
-  /** A tab in which a task is polled. */
+  /** Opens a tab that polls a task. */
   async function videoTab(): Promise<Page> {
     const tab = await context.newPage();
     await tab.goto(`${scenario.url}/video`);
@@ -136,7 +136,7 @@ async function openScenario(html: Readonly<Record<string, string>>, options: Emu
   const clock = stoppedClock();
   const startedAt = Date.now();
   const time = { now: () => startedAt + clock.now(), sleep: clock.sleep };
-  // the gateway's clock stands still, unless it never waits
+  // the gateway's clock does not advance, unless it never waits
   const emulator = createEmulator({
     apiKeys: [KEY],
     ...(options.speed === undefined && { clock: time }),
@@ -183,8 +183,8 @@ async function openScenario(html: Readonly<Record<string, string>>, options: Emu
 }
 
 /**
- * Listens on a port below those that the system gives by itself, from ten of this process: nothing else takes it during
- * a restart.
+ * Listens on one of ten ports of this process below the ephemeral range, so that no other process takes it during a
+ * restart.
  */
 async function listen(handler: Parameters<typeof serve>[0]): Promise<Served> {
   const first = 26_000 + (process.pid % 400) * 10;

@@ -118,7 +118,7 @@ async function openGateway(html: string) {
   const { port } = server.address() as AddressInfo;
   return { url: `http://127.0.0.1:${port}/`, requests, hold, close: () => server.close() };
 
-  /** Answers no request from now on, until what it returns is called. */
+  /** Holds all requests until the returned function is called. */
   function hold(): () => void {
     let release = () => {};
     held = new Promise((resolve) => {

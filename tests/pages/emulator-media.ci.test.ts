@@ -7,7 +7,7 @@ import { landscapes } from "../../examples/studio/demo/media/media.ts";
 import { findChromium } from "../../scripts/chromium.ts";
 import { getSharedBrowser } from "../support/browser.ts";
 
-/* The files that a browser shows: those of the emulator, and the landscapes of the studio's demo. */
+/* The files that a browser shows: of the emulator, and the landscapes of the studio's demo. */
 
 interface VideoTask {
   readonly ratio?: string;
@@ -53,9 +53,12 @@ describe.each([
     expect(first.equals(await readBytes({ seed: 1, prompt: "A harbour" }))).toBe(false);
   });
 
-  test.skipIf(!findChromium())("plays in Chromium to its end, and moves", async () => {
-    expect(await played(media)).toEqual({ duration: 4, isOther: true, size: [856, 480] });
-  });
+  test.skipIf(!findChromium())(
+    "plays in Chromium to its end, and moves (skipped where there is none)",
+    async () => {
+      expect(await played(media)).toEqual({ duration: 4, isOther: true, size: [856, 480] });
+    },
+  );
 });
 
 function emulatorWith(media: typeof landscapes | undefined) {

@@ -52,7 +52,7 @@ async function openSite(html: string) {
   return { url, spans, bodies, close };
 }
 
-/** A gateway that has telemetry of its own: each request has a span, under that of its `traceparent`. */
+/** A gateway with its own telemetry: each request has a span below the span of its `traceparent`. */
 function openGateway(site: string) {
   const emulator = createEmulator({ apiKeys: [KEY], speed: Number.POSITIVE_INFINITY });
   const exporter = new OTLPTraceExporter({ url: `${site}/gateway/v1/traces` });
@@ -69,46 +69,49 @@ function openGateway(site: string) {
   return serve({ ...emulator, fetch }, { port: 0 });
 }
 
-describe.skipIf(!findChromium())("a page in Chromium, a Worker in workerd and a gateway", () => {
-  let site: Awaited<ReturnType<typeof openSite>>;
-  let gateway: Awaited<ReturnType<typeof openGateway>>;
-  let worker: Awaited<ReturnType<typeof startWorkerd>>;
+describe.skipIf(!findChromium())(
+  "a page in Chromium, a Worker in workerd and a gateway (skipped where there is no Chromium)",
+  () => {
+    let site: Awaited<ReturnType<typeof openSite>>;
+    let gateway: Awaited<ReturnType<typeof openGateway>>;
+    let worker: Awaited<ReturnType<typeof startWorkerd>>;
 
-  beforeAll(async () => {
-    site = await openSite(await buildPage("traced-page.ts"));
-    gateway = await openGateway(site.url);
-    worker = await startWorkerd({
-      code: await buildWorker("traced-worker.ts"),
-      texts: { GATEWAY: gateway.url, GATEWAY_API_KEY: KEY, SITE: site.url },
+    beforeAll(async () => {
+      site = await openSite(await buildPage("traced-page.ts"));
+      gateway = await openGateway(site.url);
+      worker = await startWorkerd({
+        code: await buildWorker("traced-worker.ts"),
+        texts: { GATEWAY: gateway.url, GATEWAY_API_KEY: KEY, SITE: site.url },
+      });
     });
-  });
-  afterAll(async () => {
-    await worker?.close();
-    await gateway?.close();
-    await site?.close();
-  });
+    afterAll(async () => {
+      await worker?.close();
+      await gateway?.close();
+      await site?.close();
+    });
 
-  test("send the spans of one trace to an OTLP receiver, each a child of the one before it", async () => {
-    const page = await (await getSharedBrowser()).newPage();
-    await page.goto(`${site.url}/?worker=http://127.0.0.1:${worker.port}`);
-    const outcomes = await page.evaluate(() =>
-      Promise.all(["canary-51e8 one", "canary-51e8 two", "canary-51e8 three"].map(sendMessage)),
-    );
-    expect(outcomes).toEqual(Array(3).fill("complete"));
-    const by = (name: string) => site.spans.filter((span) => span.by === name);
-    await expect
-      .poll(() => [by("page"), by("worker"), by("gateway")].map(({ length }) => length))
-      .toEqual([3, 3, 3]);
-    for (const call of by("page")) {
-      const [served] = by("worker").filter(({ parentSpanId }) => parentSpanId === call.spanId);
-      const [second] = by("gateway").filter(({ parentSpanId }) => parentSpanId === served?.spanId);
-      expect([call.name, served?.name, second?.name]).toEqual(["chat delta-5.3", "POST chat", "answer"]);
-      expect([served?.traceId, second?.traceId]).toEqual([call.traceId, call.traceId]);
-    }
-    expect(new Set(site.spans.map(({ traceId }) => traceId)).size).toBe(3);
-    const sent = site.bodies.join();
-    for (const secret of ["canary-51e8", KEY, "ada@example.com"]) expect(sent).not.toContain(secret);
-    expect(worker.logs).toEqual([]);
-    await page.close();
-  });
-});
+    test("send the spans of one trace to an OTLP receiver, each a child of the previous span", async () => {
+      const page = await (await getSharedBrowser()).newPage();
+      await page.goto(`${site.url}/?worker=http://127.0.0.1:${worker.port}`);
+      const outcomes = await page.evaluate(() =>
+        Promise.all(["canary-51e8 one", "canary-51e8 two", "canary-51e8 three"].map(sendMessage)),
+      );
+      expect(outcomes).toEqual(Array(3).fill("complete"));
+      const by = (name: string) => site.spans.filter((span) => span.by === name);
+      await expect
+        .poll(() => [by("page"), by("worker"), by("gateway")].map(({ length }) => length))
+        .toEqual([3, 3, 3]);
+      for (const call of by("page")) {
+        const [served] = by("worker").filter(({ parentSpanId }) => parentSpanId === call.spanId);
+        const [second] = by("gateway").filter(({ parentSpanId }) => parentSpanId === served?.spanId);
+        expect([call.name, served?.name, second?.name]).toEqual(["chat delta-5.3", "POST chat", "answer"]);
+        expect([served?.traceId, second?.traceId]).toEqual([call.traceId, call.traceId]);
+      }
+      expect(new Set(site.spans.map(({ traceId }) => traceId)).size).toBe(3);
+      const sent = site.bodies.join();
+      for (const secret of ["canary-51e8", KEY, "ada@example.com"]) expect(sent).not.toContain(secret);
+      expect(worker.logs).toEqual([]);
+      await page.close();
+    });
+  },
+);

@@ -15,7 +15,7 @@ const browsers = [
   { name: "Firefox", isHere: hasFirefox, open: getSharedFirefox },
 ];
 
-/** Ways in which a connection to the database ends, as functions that run in the page. */
+/** Functions that end a connection to the database. They run in the page. */
 const ends: Readonly<Record<string, () => unknown>> = {
   "is closed without an event": () => page.connections[0]?.close(),
   "is closed with an event": () => {
@@ -36,7 +36,7 @@ const ends: Readonly<Record<string, () => unknown>> = {
 describe.for(browsers)(
   "a chat whose database connection dies, in $name (skipped where there is none)",
   (at) => {
-    if (!at.isHere) return test.skip("is not here");
+    if (!at.isHere) return test.skip(`${at.name} is not installed`);
     let browser: Browser;
     let served: Served;
     let context: BrowserContext;
@@ -95,6 +95,7 @@ describe.for(browsers)(
       expect(await thread()).toEqual(["one", "On one", "two", "On two", "three", "On three"]);
     });
 
+    // only Chromium has the command that clears the data of a site
     test.skipIf(at.name !== "Chromium")(
       "stores the next messages after the site's data were cleared",
       async () => {

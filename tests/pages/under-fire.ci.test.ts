@@ -16,7 +16,7 @@ import { buildPage } from "../support/built-page.ts";
 declare const page: FirePage;
 
 const MB = 1024 * 1024;
-/** A fault without a number of its own: the server gets rid of that much, before anything is read. */
+/** Maximum megabytes that the server sends, for a fault without its own maximum: buffers take some before they are read. */
 const SMALL = 2;
 
 const KEEP_ALIVE = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
@@ -32,7 +32,7 @@ afterAll(() => fire.close());
 
 type Send = (options: Omit<RunOptions, "baseURL" | "apiKey">) => Promise<RunResult>;
 
-/** Lets a request meet a fault. It ends as it has to, the connection is closed, and nothing tells the key. */
+/** Sends a request that meets a fault. It must end as expected, close its connection, and never show the key. */
 async function meet(
   { script, call, overMs, timeout, length, megabytes = SMALL }: Fault,
   ends: Partial<RunResult>,
@@ -76,7 +76,7 @@ describe("the client in Node", () => {
   ] as const)("meets a connection that closes under its second request: %s", async (call, end, repeated) => {
     const body = call === "create" ? '{"task_id":"t"}' : COMPLETION;
     let isClosed = false;
-    // of its own: no connection of another test is used again
+    // a new server, so that no connection of another test is reused
     const gateway = await startFire();
     gateway.setScript(async (wire) => {
       await wire.body();

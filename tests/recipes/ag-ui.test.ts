@@ -65,7 +65,7 @@ describe("an agent of AG-UI", () => {
     });
   });
 
-  test("shows the thinking as a message of its own, before the response", async () => {
+  test("shows the thinking as a separate message before the response", async () => {
     gateway = openGateway({ chat: () => ({ reasoning: "The user asks for depth.", content: "Deep." }) });
     const { agent } = createAgent();
     agent.addMessage(sendMessage("How deep is the sea?"));
@@ -76,7 +76,7 @@ describe("an agent of AG-UI", () => {
     ]);
   });
 
-  test("calls a tool of the page, and goes on with its result and its thinking", async () => {
+  test("calls a tool of the page, and continues with its result and its thinking", async () => {
     const { agent, types } = createAgent();
     agent.addMessage(sendMessage('Use the tool for "Mariana"'));
     const { newMessages } = await agent.runAgent({ tools: [depth] });

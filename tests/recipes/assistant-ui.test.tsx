@@ -9,7 +9,7 @@ import { numbered, openGateway } from "./gateway.ts";
 /* The files of the guide "assistant-ui", with its newest components. */
 
 const files = writeFilesOfExample("assistant-ui");
-// loading its components takes seconds, which are no test's
+// loaded here because it takes seconds, which would count for the first test
 const { Chat } = await files<{ Chat: FunctionComponent<object> }>("chat.tsx");
 let gateway: ReturnType<typeof openGateway>;
 let nth = 0;
@@ -177,7 +177,7 @@ describe("tools in assistant-ui", () => {
     await screen.findByText("Allow");
   };
 
-  test("a tool waits for the user, runs once allowed, and the chat goes on", async () => {
+  test("a tool waits for the user, runs once approved, and the chat continues", async () => {
     await ask();
     expect(depths).toEqual([]);
     await press("Allow");
@@ -228,7 +228,7 @@ describe("files and pages in assistant-ui", () => {
     expect(requests()).toEqual([]);
   });
 
-  test("a page that is loaded again has all branches, and goes on below the shown one", async () => {
+  test("a reloaded page has all branches, and continues below the visible branch", async () => {
     const storage: ChatStorage = memoryStorage();
     const before = open({ storage });
     await write("How deep is the sea?");
@@ -238,7 +238,7 @@ describe("files and pages in assistant-ui", () => {
     await press("Previous");
     await findReply(/answer 1/);
     before.unmount();
-    // another client has no chats in memory, as a page that was loaded again
+    // a new client has no chats in memory, like a reloaded page
     const { emulator } = gateway;
     gateway = { emulator, client: openGateway({}, emulator.clientOptions).client };
     open({ storage });

@@ -21,7 +21,7 @@ beforeEach(() => {
   emulator = createEmulator({ speed });
   page = document.body.appendChild(document.createElement("main"));
   fault = "";
-  // the address is /api/v1/…: what is behind it is a proxy in the app, and the emulator here
+  // an app has a proxy at /api; here it is the emulator
   vi.stubGlobal("fetch", async (address: string, init: RequestInit) => {
     const body = init.body ? String(init.body).replace("sky blue?", `sky blue? ${fault}`) : null;
     const { pathname } = new URL(address);
@@ -37,7 +37,7 @@ afterEach(async () => {
   vi.unstubAllGlobals();
 });
 
-/** Copies the components of a framework into a folder of its own, and returns the folder. */
+/** Copies the components of a framework into a separate folder, and returns the folder. */
 function findPage(framework: string): string {
   const folder = createTemporaryFolder(`frameworks-${framework}`);
   cpSync(`${root}docs/examples/${framework}`, folder, { recursive: true });

@@ -4,11 +4,11 @@ import { type ChatStorage, createChatStore } from "@sluice/stores";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { writeFilesOfExample } from "../support/page-files.ts";
 import { numbered, openGateway } from "./gateway.ts";
-import { newest } from "./newest.ts";
+import { importNewest } from "./newest.ts";
 
 /*
- * The guide "React Native" where there is no page: no window, no locks, no channel, no IndexedDB. Expo's `fetch` and
- * AsyncStorage are the real packages where `scripts/newest.ts` has installed them, with their native half played here.
+ * The guide "React Native" without the globals of a page: no window, locks, channels or IndexedDB. Expo's `fetch` and
+ * AsyncStorage are the real packages if `scripts/newest.ts` has installed them; their native half is simulated.
  */
 
 interface Page {
@@ -62,7 +62,7 @@ async function liveWith(storage: ChatStorage) {
   expect([...(await storage.read("chat/talk")).keys()]).toEqual([]);
 }
 
-test("a chat with all of its branches is there when the app opens again, and gone after signing out", async () => {
+test("a chat has all of its branches when the app opens again, and is deleted after signing out", async () => {
   const { createItemStorage } = await files<Page>("item-storage.ts");
   const items = memoryItems();
   items.texts.set("of the app", "1");
@@ -70,7 +70,8 @@ test("a chat with all of its branches is there when the app opens again, and gon
   expect([...items.texts.keys()]).toEqual(["of the app"]);
 });
 
-const asyncStorage = await newest<{ default: object }>("@react-native-async-storage/async-storage");
+// only the weekly run installs this package and Expo
+const asyncStorage = await importNewest<{ default: object }>("@react-native-async-storage/async-storage");
 
 test.skipIf(!asyncStorage)("the real AsyncStorage keeps a chat, over the storage of a browser", async () => {
   const texts = new Map<string, string>();
@@ -97,7 +98,7 @@ vi.mock("../node_modules/expo/src/winter/fetch/ExpoFetchModule.ts", async () => 
   ExpoFetchModule: await import("./expo-native.ts"),
 }));
 const file = `${import.meta.dirname}/../node_modules/expo/src/winter/fetch/fetch.ts`;
-const { fetch: fetchOfExpo } = (await newest<{ fetch: ExpoFetch }>("expo", file)) ?? {};
+const { fetch: fetchOfExpo } = (await importNewest<{ fetch: ExpoFetch }>("expo", file)) ?? {};
 
 describe.skipIf(!fetchOfExpo)("with the fetch of Expo over a native half of ours", () => {
   function open() {

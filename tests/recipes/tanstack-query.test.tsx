@@ -16,7 +16,7 @@ beforeEach(() => {
 afterEach(() => void vi.useRealTimers());
 
 function show(Page: FunctionComponent<{ text: string }>, text = "") {
-  // its timers would run for minutes, and `clear` leaves those of mutations
+  // the timers of mutations would run for minutes, and `clear` does not stop them
   const queries = new QueryClient({ defaultOptions: { mutations: { gcTime: Number.POSITIVE_INFINITY } } });
   onTestFinished(() => queries.clear());
   const page = (

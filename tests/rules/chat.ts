@@ -352,7 +352,7 @@ delta.refuses(
 delta.oneOf("reasoning_effort", ["low", "high", "max"], ["none", "medium", "minimal"]);
 delta.bounds("max_tokens", [1, 131_072], 1);
 delta.refuses("max_tokens", "integer", { max_tokens: 2 }, { max_tokens: 1.5 });
-// what is assumed warns, and refuses nothing
+// assumptions warn and never refuse
 for (const path of ["temperature", "top_p"])
   for (const [message, within, beyond] of [
     ["from 0, not -0.1", 0, -0.1],

@@ -4,9 +4,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 /*
- * Requests made from the capability tables, and the same with one thing changed at random: the emulator responds to each
- * with 200 or 400 and never breaks, also where an unknown or odd field went through. It refuses by the schemas of the
- * client, so that nothing is said here of the spec: the expected responses of tests/rules are written by hand.
+ * Requests from the capability tables, also with one random change: the emulator responds to each with 200 or 400, even
+ * to unknown or odd fields. It uses the schemas of the client, so this test doesn't check them against the spec. The
+ * rules in tests/rules do, with responses written by hand.
  */
 
 interface Endpoint {
@@ -180,7 +180,7 @@ describe.each<[string, Endpoint, fc.Arbitrary<Record<string, unknown>>]>([
     fc.assert(
       fc.asyncProperty(arbitrary, fc.nat(), junk, async (request, at, value) => {
         const mutant = changed(request, at, value);
-        // the one thing that only the gateway can know is whether an asset is there
+        // only the gateway knows if an asset exists
         fc.pre(!JSON.stringify(mutant).includes("asset://"));
         expect(await refuses(endpoint, mutant)).toBe(endpoint.check(mutant).issues.length > 0);
       }),

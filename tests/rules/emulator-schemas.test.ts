@@ -44,7 +44,7 @@ const user = (content: string) => ({ role: "user", content });
 const system = (content: string) => ({ role: "system", content });
 const question = user("Tell me of rivers");
 
-/** The ways in which clients show a schema. */
+/** How clients show a schema. */
 const encodings: Readonly<Record<string, (schema: object) => object>> = {
   "as the parameters of a tool": (parameters) => ({
     tools: [{ type: "function", function: { name: "fill", parameters } }],

@@ -47,7 +47,7 @@ request.depth = "flat";
 beforeAll(() => {
   cpSync(`${root}packages/core/src`, `${folder}/src`, { recursive: true });
   writeFileSync(`${folder}/consumer.ts`, consumer);
-  // the stores are those of the repository, over the core with the model
+  // the stores of the repository use the core with the new model
   const paths = {
     "@sluice/core": ["./src/entries/index.ts"],
     "@sluice/core/*": ["./src/entries/*.ts"],

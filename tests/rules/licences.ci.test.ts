@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createLicencePage } from "../../scripts/licences.ts";
 
-test("an install brings no licence that users would have to ask about", () => {
+test("an install contains only licences that need no permission", () => {
   expect(createLicencePage().refused).toEqual([]);
 });

@@ -39,7 +39,7 @@ describe("a release", () => {
     for (const path of globSync("packages/*/package.json", { cwd: copy })) {
       const folder = path.replace("/package.json", "");
       expect(JSON.parse(readFileSync(join(copy, path), "utf8"))).toMatchObject({
-        // npm refuses a provenance whose repository is not that of the package
+        // npm refuses a provenance with another repository than the package
         repository: { type: "git", url: "git+https://github.com/acme/sluice.git", directory: folder },
         homepage: `https://github.com/acme/sluice/tree/main/${folder}#readme`,
         bugs: { url: "https://github.com/acme/sluice/issues" },

@@ -5,8 +5,8 @@ import { createElement, type FC } from "react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 /*
- * The mistakes of the first days, made in JavaScript, where no compiler helps: what a developer sees in the error or in
- * the console names the field and the fix. `type-errors.test.ts` has those of TypeScript.
+ * Beginners' mistakes in JavaScript, where no compiler helps: the error or the console names the field and the fix.
+ * `type-errors.test.ts` has the errors of TypeScript.
  */
 
 const messages = [{ role: "user", content: "Hello" }];
@@ -14,14 +14,14 @@ const chat = { model: "delta-5.3", messages };
 const seeing = { model: "alpha-v4.1-flash" };
 const weather = { name: "weather", description: "The weather", inputSchema: { type: "object" } };
 
-/** A program without types: its client, and the frames around what it does wrong. */
+/** A program without types that makes mistakes. */
 interface Program {
   /** Calls a function of the packages. */
   readonly call: (name: string, ...given: unknown[]) => unknown;
   readonly client: unknown;
   /** Streams a chat request to its end. */
   readonly stream: (request: unknown, options?: unknown) => unknown;
-  /** Sends a message in a new chat, as a page does, which shows a user other words than those of the error. */
+  /** Sends a message in a new chat, as a page does. The page shows other words to the user than the error has. */
   readonly send: (options: unknown, ...message: unknown[]) => Promise<void>;
   /** Renders a component that calls a hook. */
   readonly render: (use: () => unknown, client?: unknown) => unknown;
@@ -539,7 +539,7 @@ beforeEach(() => {
   printed = [];
   for (const level of ["warn", "error"] as const)
     vi.spyOn(console, level).mockImplementation((line) => void printed.push(String(line)));
-  // what was printed once is not printed again
+  // each warning is printed only once
   vi.resetModules();
 });
 afterEach(() => vi.restoreAllMocks());
@@ -559,7 +559,7 @@ test.each(mistakes.map(([title, make, ...seen]) => [title, make, seen] as const)
       const all = [...(thrown ? [thrown] : []), ...printed].map((line) =>
         line.replace(/[\da-f]{8}-[\da-f-]{27}/g, "…").replace(/^@sluice\/core: \w+Error: /, ""),
       );
-      // what is printed comes in the order in which its code is loaded
+      // the order of the lines depends on the order in which modules load
       expect(all.toSorted()).toEqual(seen.toSorted());
     }, 20_000);
   },

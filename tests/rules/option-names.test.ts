@@ -178,7 +178,7 @@ const stores: Readonly<
   createBatch: [batch, (client, options) => createBatch(client, [], options)],
 };
 
-/** Waits until the names are loaded, and what was given before is checked. */
+/** Waits until the names are loaded and earlier options are checked. */
 async function checked(): Promise<void> {
   const { client, warned } = openClient();
   createUploadStore(client, { [`zz${Math.random()}`]: 1 } as never);

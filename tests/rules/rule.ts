@@ -1,4 +1,4 @@
-/** One rule of the spec, with a request that keeps it and one that breaks it. */
+/** A rule of the spec, with a request that follows it and a request that breaks it. */
 export interface Rule {
   /** The endpoint that the requests go to. */
   readonly endpoint: string;
@@ -22,7 +22,7 @@ interface Section {
   readonly section: string;
   /** First part of the names of the section's rules: `chat.alpha`. */
   readonly prefix: string;
-  /** A request that every rule accepts, of which each rule changes a part. */
+  /** A request that every rule accepts. Each rule changes a part of it. */
   readonly request: object;
 }
 
@@ -33,7 +33,7 @@ interface Named {
 
 type Patch = Readonly<Record<string, unknown>>;
 
-/** Collects the rules of one section; `refuses` and `warns` take what is changed in the section's request. */
+/** Collects the rules of one section. `refuses` and `warns` take changes to the section's request. */
 export function createRules({ endpoint, section, prefix, request }: Section) {
   const rules: Rule[] = [];
   const add = (
@@ -48,7 +48,7 @@ export function createRules({ endpoint, section, prefix, request }: Section) {
   };
   return {
     rules,
-    /** Both ends of a range are accepted, and what is just beyond them is refused. */
+    /** Both ends of a range are accepted, and values just beyond them are refused. */
     bounds(
       field: string,
       [from, to]: readonly [from: number, to: number],

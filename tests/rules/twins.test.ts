@@ -80,7 +80,7 @@ interface Shape {
   readonly getter?: (input: unknown) => Shape;
 }
 
-/** The names of the fields that a schema has for a request; those that the model is denied are none. */
+/** Lists the fields that a schema allows in a request. */
 function listFields(schema: Shape, request: object): string[] {
   const { entries = {} } = schema.getter?.(request) ?? schema;
   return Object.keys(entries).filter((name) => entries[name]?.wrapped?.type !== "never");

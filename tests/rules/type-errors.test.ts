@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 import { createTemporaryFolder } from "../support/temporary.ts";
 
-/* The compiler's errors for the mistakes that everyone makes first: short, with a hint. */
+/* The compiler's errors for common beginners' mistakes: short, with a hint. */
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const folder = createTemporaryFolder("type-errors");

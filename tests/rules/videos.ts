@@ -324,7 +324,7 @@ function gamma2Rules(model: "gamma-video-2.0" | "gamma-video-fast"): readonly Ru
     content(image(undefined, "asset://")),
     { path: "content.0.image_url.url" },
   );
-  // what is assumed warns, and refuses nothing
+  // assumptions warn and never refuse
   warns("video item (assumed shape)", "video_url.url", content(video), content({ type: "video_url" }), {
     path: "content.0.video_url",
   });

@@ -31,7 +31,7 @@ test.each(workflows)("%s pins each action to a commit, which can't change later"
   expect(actions.length).toBeGreaterThan(0);
 });
 
-test("a release waits for CI of its own commit", () => {
+test("a release waits for the CI of its commit", () => {
   expect(readText(".github/workflows/release.yml")).toMatch(
     /uses: \.\/\.github\/workflows\/ci\.yml[\s\S]*\n {2}release:\n {4}needs: ci\n/,
   );

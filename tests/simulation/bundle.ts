@@ -25,9 +25,9 @@ const firstPlan: Plan = {
 const root = join(import.meta.dirname, "../..");
 
 /**
- * Builds the simulation with all packages into one file, and loads it. In one file, parts that are loaded on demand are
- * there at once: nothing waits for the file system, and time passes in the simulation alone. The React tree of a tab is a
- * second file, which is run for each tab: the tabs share no module, as those of a browser.
+ * Builds the simulation with all packages into one file, and loads it. In one file, lazy imports load at once: nothing
+ * waits for the file system, and only the simulation advances time. The React tree of a tab is a second file, which runs
+ * for each tab: tabs share no module, as in a browser.
  *
  * @param sources texts that replace those on the disk
  * @throws {Error} when the simulation does not use one of these files

@@ -104,7 +104,7 @@ export function createDisk(timeline: Timeline, random: Random, log: (detail: str
     function notify(collection: string, texts: ReadonlyMap<string, string | undefined>): void {
       for (const watcher of watchers) {
         if (watcher.collection !== collection || watcher.page === page) continue;
-        // the messages to one tab stay in their order, as those of a channel do
+        // messages to one tab stay in order, as in a BroadcastChannel
         watcher.notifiedAt = Math.max(watcher.notifiedAt, timeline.now() + pickBetween(random, 1, 9));
         timeline.after(watcher.notifiedAt - timeline.now(), () =>
           watcher.page.deliver(() => watchers.has(watcher) && watcher.listener(getRecords(texts))),

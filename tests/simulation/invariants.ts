@@ -17,7 +17,7 @@ import {
   readPrompt,
 } from "./task-rules.js";
 
-/** Returns the first rule that is broken now, whatever may still come; undefined where all hold. */
+/** Returns the first rule that is broken at any time. Undefined if all hold. */
 export function findBrokenRule(simulation: Simulation): string | undefined {
   if (simulation.broken) return simulation.broken;
   for (const rule of [
@@ -41,7 +41,7 @@ export function findBrokenRule(simulation: Simulation): string | undefined {
   return undefined;
 }
 
-/** Returns the first rule that is broken when nothing is in flight any more; `fresh` is a tab that was opened then. */
+/** Returns the first rule that is broken once nothing is in flight. `fresh` is a tab that was opened after that. */
 export function findBrokenRuleAtRest(simulation: Simulation, fresh: Tab): string | undefined {
   for (const tab of simulation.tabs) {
     const broken =
@@ -69,7 +69,7 @@ export function findBrokenRuleAtRest(simulation: Simulation, fresh: Tab): string
   );
 }
 
-/** Returns what a tab has left after its app was closed. */
+/** Finds timers, connections or listeners that a tab still has after its app was closed. */
 export function findLeftBy(
   { network, locks, channels, disk }: Simulation,
   { page, pending }: Tab,

@@ -103,7 +103,7 @@ describe("A copy that is older", () => {
 });
 
 describe("A key that is no message", () => {
-  test("keeps the fields of this device, or else those of the others", () => {
+  test("keeps the fields of this device, else the fields of the others", () => {
     expect(mergeRecords("/leaf", "one", "other")).toBe("one");
     const message = { message: { id: "m", role: "user", content: "Hello" }, parent: null, revision: 0 };
     expect(join("damaged", message)).toBe(message);

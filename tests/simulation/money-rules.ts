@@ -63,7 +63,7 @@ function readAccounts({ ledger, upstream }: Proxy) {
   let unpaid: Exchange | undefined;
   for (const exchange of upstream.exchanges) {
     if (exchange.method !== "POST" || exchange.path.endsWith("/GetAsset")) continue;
-    // one object sends several requests of its user: their amounts tell them apart, and their ends those that are alike
+    // one object sends several requests of its user: match them by amount, then by the time at which they end
     const amount = computeMax(exchange.path, exchange.body ?? "");
     const endedAt = exchange.endedAt ?? exchange.at;
     const distance = ({ settles }: Account) => Math.abs((settles[0]?.at ?? 0) - endedAt);

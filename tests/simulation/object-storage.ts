@@ -7,7 +7,7 @@ export interface SimulatedStorage {
   readonly sql: {
     exec(query: string, ...bindings: unknown[]): { toArray(): Record<string, unknown>[] };
   };
-  /** Runs work of which all or nothing is stored. No other event is delivered meanwhile. */
+  /** Stores all writes of `work`, or none if it throws. No other event is delivered meanwhile. */
   transaction<T>(work: () => Promise<T>): Promise<T>;
   getAlarm(): Promise<number | null>;
   setAlarm(at: number): Promise<void>;
@@ -27,8 +27,8 @@ export interface SimulatedStorage {
 }
 
 /**
- * Creates the storage of one Durable Object. As on the platform, calls are synchronous, and the writes since the last
- * flush are one transaction, with those of the alarm: a crash takes back all of them or none.
+ * Creates the storage of one Durable Object. As on the platform, calls are synchronous. All writes since the last flush
+ * and the change of the alarm are one transaction: a crash reverts all of them or none.
  *
  * @param onAlarm called at the time of the alarm that is on the disk
  */
@@ -42,7 +42,7 @@ export function createObjectStorage(
   const statements = new Map<string, StatementSync>();
   let alarmAt = null as number | null;
   let safeAlarmAt = alarmAt;
-  /** The transaction that is open, and those that wait for it. */
+  /** The open transaction, and those that wait for it. */
   let last: Promise<unknown> = Promise.resolve();
   let open = 0;
   let flushing: { readonly cancel: () => void; readonly done: Promise<void> } | undefined;
@@ -104,7 +104,7 @@ export function createObjectStorage(
     alarmAt = at;
   }
 
-  /** Runs one transaction, which awaits nothing but queries. What it wrote is on the disk after the next flush. */
+  /** Runs one transaction, which may only await queries. Its writes are on the disk after the next flush. */
   async function transact<T>(work: () => Promise<T>): Promise<T> {
     startTransaction();
     const before = alarmAt;

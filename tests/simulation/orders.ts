@@ -5,7 +5,7 @@ import type { Tab } from "./tab.js";
 /** A request of the user for a video, images or an asset. */
 export interface Order {
   readonly name: string;
-  /** Tab in which the user requested it last. */
+  /** Tab that requested it last. */
   tab: Tab;
   readonly at: number;
   readonly submit: (tab: Tab) => void;

@@ -3,8 +3,8 @@ import type { Clock } from "@sluice/core";
 import type { Timeline } from "./timeline.js";
 
 /**
- * A tab as the browser knows it: its life, its clock and its events. The app in it is a {@link Tab}. A process of a
- * server is one, too, that nobody looks at.
+ * A tab of a browser: its lifetime, clock and events. The app in it is a {@link Tab}. A server process is also a page,
+ * one that is never visible.
  */
 export interface Page {
   readonly id: number;

@@ -247,8 +247,8 @@ const SLOW = 7;
 const RESET = 1;
 
 /**
- * Mishaps that show a bug of the past only where no other fault came before: it would be a reason for what is wrong, or
- * hide it. Each ends with a wait, and is done in the first tab.
+ * Mishaps that show a past bug only if no other fault came before, since that could explain or hide the bug. Each runs
+ * in the first tab and ends with a wait.
  */
 const beginnings: readonly (readonly [Mishap, Possible])[] = [
   // a retry in two tabs waits for one with a slow tool
@@ -365,8 +365,8 @@ function withBeginning(plan: Plan, name: string, choice: typeof beginnings): Pla
 }
 
 /**
- * Lets most proxies that store responses store those of images, videos and assets, too. There orders are lost, and asked
- * for again. The draws are their own, so that they change no other simulation.
+ * Lets most proxies that store chats also store the responses to images, videos and assets. Orders are then lost and
+ * requested again. Uses separate random numbers, so that other simulations do not change.
  */
 function withOrders(
   seed: number,

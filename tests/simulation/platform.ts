@@ -17,8 +17,8 @@ interface PlatformParts {
 }
 
 /**
- * Replaces the globals by which code can notice the real simulation: time, chance, and what differs between the tabs of one
- * process. Returns a function that restores them.
+ * Replaces the globals that would reveal the real process: time, random numbers, and what differs between the tabs of
+ * one process. Returns a function that restores them.
  */
 export function installPlatform(parts: PlatformParts): () => void {
   const { timeline, random, getLocks, openChannel, logError } = parts;

@@ -171,8 +171,8 @@ export function createProxyServer(
 }
 
 /**
- * Maximum cost of a request in tokens: fewer than its letters, plus the longest reply. It differs from that of another
- * request, so that a reservation tells which one it was made for.
+ * Maximum cost of a request in tokens: fewer than its letters, plus the longest reply. Each request has another maximum,
+ * so that a reservation identifies its request.
  */
 export function computeMax(routeOrPath: string, body: string): number {
   const mark = createHash("sha256").update(body).digest().readUInt16BE() % 500;

@@ -1,6 +1,6 @@
 /*
- * React's scheduler in the time of a page: its work comes with the page's timers, in the order in which it was scheduled,
- * and is never cut into slices. React's own one looks at the real clock. The names are those of the package.
+ * Replaces React's scheduler, which uses the real clock. Work runs by the timers of a page, in the order in which it was
+ * scheduled, and is never split. The exports have the names of the package `scheduler`.
  */
 
 interface Task {

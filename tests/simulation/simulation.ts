@@ -19,7 +19,7 @@ export type Simulation = ReturnType<typeof createSimulation>;
 /** The other user of the browser, and the beginning of all that this user writes. */
 export const STRANGER = "stranger";
 export const SECRET = "secret";
-/** Ids of the other user's pages begin above those of the tabs. */
+/** First id of the other user's pages: above the ids of all tabs. */
 const STRANGERS = 100;
 
 /** Creates the simulation of a plan. `restore` brings the globals back. */

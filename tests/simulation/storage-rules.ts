@@ -6,17 +6,17 @@ import type { Tab } from "./tab.js";
 /** Words of the first user, which the other user never writes. */
 const FIRST_USERS = /(?:question|aside|video) \d/;
 
-/** A closed page has tried to store everything that it shows. */
+/** A page that closes has tried to store every message that it showed. */
 export function findLostOnLeaving({ disk }: Simulation, tab: Tab): string | undefined {
   if (tab.tree) return undefined;
   const lost = tab.chat.getSnapshot().messages.find(({ id, content }) => {
     const sent = disk.sent.get(id);
     return sent && !sent.has(content) && !disk.corrupted.has(id);
   });
-  return lost && `tab ${tab.page.id}: "${lost.content}" was shown, and not written when the page was left`;
+  return lost && `tab ${tab.page.id}: "${lost.content}" was shown, and not written before the page closed`;
 }
 
-/** Two users of one browser have no message, no video, no record and no lock in common. */
+/** Two users of one browser share no message, video, record or lock. */
 export function keepsUsersApart({ tabs, stranger, disk, locks }: Simulation): string | undefined {
   if (!stranger) return undefined;
   const own = stranger.page;
@@ -41,7 +41,7 @@ export function keepsUsersApart({ tabs, stranger, disk, locks }: Simulation): st
 export function forgetsAll({ disk, isForgotten }: Simulation): string | undefined {
   if (!isForgotten || [...disk.modes].some((mode) => mode !== "well")) return undefined;
   const left = disk.names().find((name) => name.includes(STRANGER) && disk.readTexts(name).size > 0);
-  return left && `a user has signed out, and ${left} is left: ${[...disk.readTexts(left).keys()]}`;
+  return left && `a user has signed out, and ${left} still has records: ${[...disk.readTexts(left).keys()]}`;
 }
 
 function listTexts({ chat, list, page }: Tab): readonly string[] {
@@ -54,7 +54,7 @@ function listTexts({ chat, list, page }: Tab): readonly string[] {
   ].filter((text) => text !== "");
 }
 
-/** Messages that were cleared, and were gone from the disk since, are in no tab. */
+/** Cleared messages that were removed from the disk are in no tab. */
 export function keepsCleared({ cleared, tabs, disk, locks }: Simulation): string | undefined {
   if (locks.mode !== "sound" || disk.corrupted.size > 0) return undefined;
   const gone = [...cleared].filter((id) => disk.removed.has(id));
@@ -68,7 +68,7 @@ export function keepsCleared({ cleared, tabs, disk, locks }: Simulation): string
   return undefined;
 }
 
-/** A message that does not fit on a tight disk does not block the others. */
+/** A message that does not fit on an almost full disk does not block other messages. */
 export function storesWhatFits({ tabs, disk }: Simulation): string | undefined {
   const stored = disk.readTexts("chat/a");
   for (const tab of tabs)

@@ -1,8 +1,8 @@
 import { pickBetween, type Random } from "./random.js";
 
 /**
- * Faults of a stored stream when it is read again. `replays`: it begins at its start. `lacks an event`, `repeats
- * events`, `swaps events`: some of the events, with their ids. `has no ids`: all events.
+ * Faults of a stored stream when a client continues it. `replays`: it sends everything again. `lacks an event`, `repeats
+ * events`, `swaps events`: with their ids. `has no ids`: no event has an id.
  */
 export const logFaults = [
   "replays",

@@ -73,7 +73,7 @@ function mark(value: unknown, [key, ...rest]: readonly string[]): unknown {
     : Object.fromEntries(Object.entries(fields).map((entry) => (entry[0] === key ? [key, changed] : entry)));
 }
 
-/** The server's side of a stream: what it sends, and what it does afterwards. */
+/** A stream as the server sends it, and how it ends. */
 interface Sent {
   readonly body: string;
   readonly ending: "end" | "held" | "more";

@@ -6,8 +6,8 @@ import { question } from "../../packages/core/test/support/gateway.js";
 import { readRuns } from "../support/seed.js";
 
 /*
- * A frame that differs from an earlier one in one text only is not parsed as a whole. It must be read as `JSON.parse`
- * would read it. Spaces behind the JSON keep two frames in a row from being alike, so that each one is parsed.
+ * The client does not parse a frame as a whole if only one text differs from an earlier frame. It must read the frame as
+ * `JSON.parse` would. Spaces after the JSON make successive frames differ, so that each frame is parsed.
  */
 
 const toChunk = (delta: string, rest = "") =>
@@ -46,7 +46,7 @@ const envelopes = [
 ];
 /** Placeholder for a text of one quote. */
 const CUT = "<cut>";
-/** Any text, with lone surrogates. `fc.string({ unit: "binary" })` first makes a map of all characters, for seconds. */
+/** Any text, with lone surrogates. `fc.string({ unit: "binary" })` would first build a map of all characters for seconds. */
 const anyText = fc
   .array(fc.integer({ min: 0, max: 0x10ffff }), { maxLength: 12 })
   .map((codes) => String.fromCodePoint(...codes));
@@ -77,7 +77,7 @@ const run = fc
       each === CUT ? envelope.replaceAll('"@"', '"') : envelope.replaceAll("@", () => each),
     ),
   );
-/** A stream parses its first frames, and compares the later ones. */
+/** A stream parses its first frames, and compares later frames. */
 const firstFrames = Array.from({ length: 20 }, (_, at) => toChunk(`"content":" ${at}"`));
 const frames = fc.array(run, { minLength: 1, maxLength: 6 }).map((runs) => [...firstFrames, ...runs.flat()]);
 

@@ -48,7 +48,7 @@ test("10,000 tasks that were attached and left are released", {
   let alive: WeakRef<object>[] = [];
   const heapAfter: number[] = [];
   for (let nth = 1; nth <= 10_000; nth += 1) {
-    // a store, a watch and what was requested are held by one another, if by anything
+    // a leaked store keeps its options alive, so watch the options
     const options: VideoTaskStoreOptions = { intervalMs: () => 1000 };
     alive.push(new WeakRef(options));
     const task =

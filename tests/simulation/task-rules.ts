@@ -24,7 +24,7 @@ export function knowsItsTasks(
   }
   const uncertain = entries.find(({ label, state }) => {
     const tries = network.exchanges.filter((each) => isCreate(each) && getPrompt(each) === label);
-    // an entry without a request is that of a tab that crashed before it was sent: no other tab knows that
+    // an entry without a request belongs to a tab that crashed before sending it, and no other tab knows that
     const isOwn = tries.length > 0 && tries.every((each) => each.page === page);
     return state === "unconfirmed" && isOwn && tries.every(isRefusal) && page.state === "open";
   });

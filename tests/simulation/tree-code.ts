@@ -1,4 +1,4 @@
-/** Runs the code of a React tree anew: its modules are those of one tab. */
+/** Runs the code of a React tree for one tab, with its own modules. */
 export type TreeCode = (page: {
   /** Receives console errors. */
   readonly logError: (...line: readonly unknown[]) => void;

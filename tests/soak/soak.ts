@@ -41,10 +41,10 @@ const slack: Readonly<Record<string, number>> = {
   "workerd descriptors": 24,
 };
 
-/** Milliseconds in which a stored response is deleted that nobody reads: 30 s alone, 20 s stored, and a check in 30 s. */
+/** Milliseconds until an unread stored response is deleted: 30 s without a reader, 20 s stored, and a check every 30 s. */
 const STORED_MS = 120_000;
 
-/** Uses the client for minutes, prints what it takes, and returns the sizes that grow. */
+/** Uses the client for some minutes, prints its memory and storage sizes, and returns those that grow. */
 export async function soak(minutes: number): Promise<string[]> {
   const gateway = await startGateway();
   const executablePath = findChromium();
@@ -101,7 +101,7 @@ export async function soak(minutes: number): Promise<string[]> {
   return left === 0 ? growing : [...growing, `stored responses: ${left} are left`];
 }
 
-/** Waits until the responses that were stored are deleted. Returns the number of those that are left. */
+/** Waits until the stored responses are deleted. Returns how many remain. */
 async function storedAtRest(folder: string): Promise<number> {
   const until = performance.now() + STORED_MS;
   for (;;) {
@@ -175,7 +175,7 @@ function countDatabases(folder: string): { full: number; empty: number } {
   return { full, empty: files.length - full };
 }
 
-/** Tells if the database of an object has tables of its own. */
+/** Checks if the database of an object has tables. */
 function hasTables(file: string): boolean {
   // its object may be at work on it
   const database = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
@@ -191,7 +191,7 @@ function rounded(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-/** The emulator in a process of its own: what it notes of each request is not measured. */
+/** Starts the emulator in a separate process: its memory for requests is not measured. */
 async function startGateway(): Promise<{ url: string; close: () => void }> {
   const cli = fileURLToPath(new URL("../../packages/emulator/dist/cli.js", import.meta.url));
   const args = [cli, "--port", "0", "--key", KEY, "--speed", "200", "--quiet"];

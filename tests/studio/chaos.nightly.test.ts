@@ -7,7 +7,7 @@ import { hasChromium, MINUTE } from "../support/studio-suite.ts";
 
 const REPLY = `Rivers run to the sea. ${"They carry stones and leaves. ".repeat(40)}That is all of it.`;
 
-/* The page is never loaded again: it says what is lost, and goes on by itself or with one click. */
+/* Without a reload, the page shows what was lost, and continues by itself or after one click. */
 describe.skipIf(!hasChromium)(
   "the studio on workerd under fire (skipped where there is no Chromium)",
   { timeout: 60_000 },
@@ -72,7 +72,7 @@ describe.skipIf(!hasChromium)(
       expect(scenario.billed()).toHaveLength(2);
     });
 
-    test("a response goes on where a network that flaps has lost it, and is requested once", async () => {
+    test("a response continues after an unstable network has lost it, and is requested once", async () => {
       studio = await openStudio(await getSharedBrowser(), `${scenario.address}/#/chat`);
       await sendAndHold();
       for (let times = 0; times < 3; times += 1) {
@@ -92,7 +92,7 @@ describe.skipIf(!hasChromium)(
       expect(scenario.billed()).toHaveLength(1);
     });
 
-    test("a video goes on while the gateway is gone, and is there after its restart", async () => {
+    test("a video continues while the gateway is down, and is shown after its restart", async () => {
       studio = await openStudio(await getSharedBrowser(), `${scenario.address}/#/videos`);
       const { page } = studio;
       await page.getByRole("textbox", { name: "Prompt", exact: true }).fill("A reef at dawn");

@@ -110,7 +110,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       expect(seen.filter((text) => /\*\*|^\|.*\|$/m.test(text))).toEqual([]);
     });
 
-    test("streams in a second tab, too; its end and the chat's are there as well", async () => {
+    test("streams in a second tab, too, with its end and the end of the chat", async () => {
       await sendAndWait("Hello");
       const tab = await room.page.context().newPage();
       await tab.goto(room.page.url());
@@ -288,7 +288,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await (await chooser).setFiles(files.map((name) => ({ name, mimeType: "image/png", buffer })));
     }
 
-    test("offers another model before an image is sent to one that sees none", async () => {
+    test("offers another model before an image is sent to a model that reads no images", async () => {
       await chooseModel("Delta 5.3");
       await pick("river.png");
       await room.studio.field.fill("What is in this picture?");
@@ -336,7 +336,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
   });
 
   describe("conversations", () => {
-    test("go on with their response while another is open, and the tab's title says so", async () => {
+    test("continue their response while another chat is open, and the tab's title says so", async () => {
       await room.studio.sendMessage("[[stall]] Plan a quiet weekend");
       await room.studio.findReply().locator("p").first().waitFor();
       await expect.poll(() => room.page.title()).toBe("Responding… [[stall]] Plan a quiet weekend · Sluice");

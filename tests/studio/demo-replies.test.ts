@@ -157,7 +157,7 @@ test("any other prompt gets the request that was sent, without Base64, and promp
     messages: [user("How tall is the | Eiffel Tower?")],
   });
   const text = (await stream.result()).message.content;
-  expect(text).toContain("This is the **offline emulator**. It has no model behind it.");
+  expect(text).toContain("This is the **offline emulator**. It uses no model.");
   expect(text).toContain("| Model | `alpha-v4.1-flash` |");
   expect(text).toContain("`temperature: 0.5`");
   const json = /```json\n(.*?)\n```/s.exec(String(text))?.[1] ?? "";
@@ -181,7 +181,7 @@ test("a prompt about another subject does not get a reply that only shares a wor
     "What shall I wear at the weekend?",
     "How do I stream a video?",
   ])
-    expect(await requestText([user(prompt)])).toContain("It has no model behind it.");
+    expect(await requestText([user(prompt)])).toContain("It uses no model.");
 });
 
 test("a model with short replies sends the beginning of a reply", async () => {

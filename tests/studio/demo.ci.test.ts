@@ -32,7 +32,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(async () => {
   squatter.close();
-  // also where the test that interrupts it was left out
+  // in case the test that interrupts it didn't run
   await demo?.interrupt();
   await rm(repository, { recursive: true, force: true });
 });
@@ -53,7 +53,7 @@ test("The demo starts in a folder whose name has a space and a letter beyond ASC
 });
 
 test.skipIf(!existsSync("/proc/self/cmdline"))(
-  "The demo keeps its secrets off the command lines of its processes",
+  "The command lines of the demo's processes contain no secret (skipped where the system has no /proc)",
   () => {
     const commands = demo
       .processes()
@@ -131,10 +131,10 @@ describe.skipIf(!findChromium())("the demo in Chromium (skipped where there is n
     await close();
   });
 
-  test("a response goes on after a reload in its middle, and the gateway gets one request", async () => {
+  test("a response continues after a reload, and the gateway gets one request", async () => {
     const studio = await reopenStudio(await getSharedBrowser(), demo.address);
     const { page } = studio;
-    // behind its reasoning: what is stopped there has nothing to go on with
+    // after its reasoning: a response that is stopped there has no text to continue
     const text = () => studio.findReply().getByText("Two days, one river");
     await studio.sendMessage("[[stall]] Plan a quiet weekend in a town by a river");
     await text().waitFor();
@@ -150,7 +150,7 @@ describe.skipIf(!findChromium())("the demo in Chromium (skipped where there is n
     expect(studio.problems).toEqual([]);
   });
 
-  test("a stream that falls silent goes on within seconds", async () => {
+  test("a silent stream continues within seconds", async () => {
     const studio = await reopenStudio(await getSharedBrowser(), demo.address);
     await studio.page.getByRole("button", { name: "Stall", exact: true }).click();
     await studio.page.getByRole("heading", { name: "The result" }).waitFor({ timeout: 30_000 });

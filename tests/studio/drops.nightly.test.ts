@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { hasChromium, openRoom, PNG, type StudioSuite } from "../support/studio-suite.ts";
 
-/* 50 files at once: what is not added is said once, and the form stays in reach. */
+/* 50 files at once: one message names those that were not added, and the form stays visible. */
 
 /** Drops so many images, and so many texts, on the room. */
 async function drop({ page }: StudioSuite, images: number, texts = 0): Promise<void> {

@@ -76,7 +76,7 @@ const deployments: readonly Deployment[] = [
 /* The studio as static files below a path: its server is a Service Worker, which the browser may end at any time. */
 
 describe.for(deployments)("The hosted studio in $name (skipped where there is none)", SUITE, (deployment) => {
-  if (!deployment.isHere) return test.skip("is not here");
+  if (!deployment.isHere) return test.skip(`${deployment.name} is not installed`);
   let browser: Browser;
   let site: HostedStudio;
   let context: BrowserContext;
@@ -112,7 +112,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
     await write(field("Message", tab), text);
     await field("Message", tab).press("Enter");
   }
-  /** Waits for a response with a text that the one before does not have. */
+  /** Waits for a response with a text that the previous response lacks. */
   async function waitForReply(text: string, tab = page): Promise<void> {
     await findReply(tab).getByText(text).first().waitFor();
     await settled(tab);
@@ -157,13 +157,13 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
     await expect.poll(() => findReply().getByRole("alert").count()).toBe(0);
   });
 
-  test("The first screen asks for as few scripts as that of the ordinary studio", async () => {
+  test("The first screen loads as few scripts as the ordinary studio", async () => {
     const { scripts } = await measureFirstScreen(page, () => page.reload());
     expect(scripts.length).toBeGreaterThan(0);
     expect(await measureCompressedSize(scripts)).toBeLessThanOrEqual(MAX_SCRIPT_BYTES);
   });
 
-  test("axe finds nothing in any room, in light and dark", async () => {
+  test("axe finds no problem in any room, in light and dark", async () => {
     for (const room of ["Chat", "Images", "Videos", "Assets"]) {
       await page.getByRole("link", { name: room, exact: true }).click();
       await page.getByRole("heading", { level: 1, name: room, exact: true }).waitFor();
@@ -182,7 +182,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
     if (deployment.name === "Chromium") await expect.poll(() => findProblems(page), WAIT).toEqual([]);
   });
 
-  test("A response goes on where the page is loaded again in its middle, and is requested once", async () => {
+  test("A response continues after a reload, and is requested once", async () => {
     await sendMessage(question.abilities);
     await findReply().locator("p").first().waitFor();
     await page.reload();
@@ -221,7 +221,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
     await waitForReply("How to decide");
   });
 
-  test("A video is made though the Service Worker is killed in its middle, and is there after a reload and another kill", async () => {
+  test("A video survives a killed Service Worker, a reload and another kill", async () => {
     await page.getByRole("link", { name: "Videos" }).click();
     await write(field("Prompt"), "Waves on the open sea at sunset");
     await button("Generate").click();

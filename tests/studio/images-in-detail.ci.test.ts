@@ -130,7 +130,7 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await studio.page.getByRole("img", { name: "First frame" }).waitFor();
   });
 
-  test("A request goes on in another room, and the browser asks before the page of the room is left", async () => {
+  test("A request continues in another room, and the browser asks before the page is closed", async () => {
     const release = await studio.hold(`**${IMAGES}`);
     await findPrompt().fill("A reef at dawn");
     await button("Generate").click();

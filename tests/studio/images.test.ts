@@ -21,7 +21,7 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
         }),
     );
 
-  test("are made once, as the form says, and are there after a reload with the draft", async () => {
+  test("are generated once, as the form says, and survive a reload with the draft", async () => {
     const release = await studio.hold(`**${IMAGES}`);
     await studio.page.getByRole("button", { name: /^Settings: / }).click();
     await button("16:9").click();

@@ -77,7 +77,7 @@ describe.skipIf(!findChromium())("the studio's load in Chromium (skipped where t
     expect(await heading.boundingBox()).toEqual(before);
   });
 
-  test("sends the text when Enter is pressed in the moment in which the chat takes over its field", async () => {
+  test("sends the text when Enter is pressed while the chat replaces the field", async () => {
     const release = await studio.hold("**/assets/chat-room-*.js");
     await page.reload({ waitUntil: "commit" });
     await studio.field.fill("Hello there");

@@ -36,7 +36,7 @@ describe.skipIf(!hasChromium)("frames of images in Chromium (skipped where there
   // the next test gets the same tab
   afterEach(restore);
 
-  test("An image that the network keeps away could not load, keeps all its actions, and is there when the network is", async () => {
+  test("An image without a network shows an error with all its actions, and loads once the network is back", async () => {
     await studio.page.route(FILES, (route) => route.abort("internetdisconnected"));
     await make();
     await tile().getByText("Could not load").waitFor();
@@ -55,7 +55,7 @@ describe.skipIf(!hasChromium)("frames of images in Chromium (skipped where there
     await expect.poll(() => tile().getByText("Could not load").count()).toBe(0);
   });
 
-  test("An image that could not load is loaded again by itself, and not for ever", async () => {
+  test("An image that could not load is retried by itself, a limited number of times", async () => {
     let loads = 0;
     studio.spend();
     await studio.page.clock.install();

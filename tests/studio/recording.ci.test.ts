@@ -38,7 +38,7 @@ describe.skipIf(!hasChromium)(
       expect(studio.emulator.requests).toEqual([]);
     });
 
-    test("stands still while it is paused", async () => {
+    test("does not move while it is paused", async () => {
       await play();
       await studio.page.clock.runFor(2000);
       await studio.button("Pause the recording").click();

@@ -14,7 +14,7 @@ describe.skipIf(!hasChromium)("the shell of the studio in Chromium (skipped wher
   const visit = (room: string) => nav().getByRole("link", { name: room, exact: true }).click();
   beforeEach(() => title("Chat").waitFor());
 
-  test("A room that could not load says so, and a reload loads it", async () => {
+  test("A room that fails to load says so, and a reload loads it", async () => {
     const script = /\/videos-room-[^/]*\.js$/;
     await studio.page.route(script, (route) => route.abort());
     await studio.page.reload();

@@ -10,7 +10,7 @@ describe.skipIf(!hasChromium)("the shell of the studio in Chromium (skipped wher
   const theme = () => studio.page.evaluate(() => document.documentElement.dataset["theme"]);
   const inspector = () => studio.page.getByRole("complementary", { name: "Inspector" });
 
-  test("The palette opens each room of the navigation by the keyboard alone", async () => {
+  test("The palette opens each room by the keyboard alone", async () => {
     const names = await studio.page
       .getByRole("navigation", { name: "Rooms" })
       .getByRole("link")
@@ -44,7 +44,7 @@ describe.skipIf(!hasChromium)("the shell of the studio in Chromium (skipped wher
     await studio.page.keyboard.press("Control+.");
     await inspector().waitFor({ state: "detached" });
     await studio.page.reload({ waitUntil: "commit" });
-    // set before the first paint, by a script of its own
+    // a separate script sets it before the first paint
     await expect.poll(theme).toBe("dark");
     await title("Chat").waitFor();
     expect(await inspector().count()).toBe(0);
@@ -88,7 +88,7 @@ describe.skipIf(!hasChromium)("the shell of the studio in Chromium (skipped wher
     await inspector().getByText("alpha-v4.1-flash").first().waitFor();
   });
 
-  test("A call leads to its message, also from another room and to a version that is not shown", async () => {
+  test("A call leads to its message, also from another room and to a hidden version", async () => {
     const { page, field, button } = studio;
     await field("Message").fill("Hello");
     await field("Message").press("Enter");

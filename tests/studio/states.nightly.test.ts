@@ -7,7 +7,7 @@ import { type QuickStudio, startQuickStudio } from "../support/quick-studio.ts";
 import { hasChromium, PNG } from "../support/studio-suite.ts";
 import { findVisibleProblems } from "../support/visible.ts";
 
-/** Too narrow for the inspector, the same in each state of a room: a test of its own, and axe in those of the shell. */
+/** Too narrow for the inspector, which is the same in each state: it has its own test, and axe runs in the tests of the shell. */
 const WIDE = { width: 1100, height: 900 };
 const INSPECTED = { width: 1440, height: 900 };
 const SIZES = [WIDE, { width: 768, height: 1024 }, { width: 390, height: 844 }, { width: 320, height: 640 }];
@@ -30,7 +30,7 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
       viewport: WIDE,
       colorScheme: "dark",
       reducedMotion: "reduce",
-      // sizes of what is pressed are those for a finger
+      // buttons have the sizes for touch
       hasTouch: true,
     });
     page = await context.newPage();
@@ -43,7 +43,7 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
     if (task.result?.state === "fail") opened = undefined;
   });
 
-  /** Loads the page in a room, or opens a new chat in the one that is there. */
+  /** Loads the page in a room, or opens a new chat in the current page. */
   async function open(room: string): Promise<void> {
     await page.setViewportSize(WIDE);
     await page.unrouteAll({ behavior: "ignoreErrors" });

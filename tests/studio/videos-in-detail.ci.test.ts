@@ -91,7 +91,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await findCard("A reef at dawn").waitFor({ state: "detached" });
   });
 
-  test("are found again by a reload in mid-task and in another tab, and go on after the network was away", async () => {
+  test("continue after a reload, in another tab, and after the network was lost", async () => {
     await sendVideo("A reef at dawn");
     studio.ahead = MINUTE / 2;
     await look();
@@ -114,7 +114,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     expect(studio.created(VIDEOS)).toHaveLength(1);
   });
 
-  test("go on without a network while the server of this machine responds", async () => {
+  test("continue without a network while the server of this machine responds", async () => {
     const { page } = studio;
     await page.evaluate(() => {
       Object.defineProperty(navigator, "onLine", { value: false });

@@ -32,7 +32,7 @@ describe.skipIf(!hasChromium)("The welcome of the studio in Chromium (skipped wh
     expect(bodies()).toHaveLength(1);
   });
 
-  test("A cell of a table has the direction of its own text", async () => {
+  test("A cell of a table has the direction of its text", async () => {
     await sendMessage("Say 'small steps' in Chinese, Arabic and Hindi");
     await waitForReply(1);
     const cell = findReplies().getByRole("cell").first();

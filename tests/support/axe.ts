@@ -22,7 +22,7 @@ export async function findProblems(page: Page, rules = everything): Promise<read
       document
         .getAnimations()
         .some((it) => it.playState === "running" && it.effect?.getComputedTiming().endTime !== Infinity);
-    // the color between that of one theme and that of the other is none that a person reads
+    // wait until the colors of the theme no longer change
     for (let calm = 0; calm < 2; calm = isMoving() ? 0 : calm + 1)
       await new Promise((resolve) => requestAnimationFrame(resolve));
     return (globalThis as unknown as { axe: { run(options: object): Promise<AxeResults> } }).axe.run({

@@ -12,8 +12,8 @@ export const COMPLETIONS = "**/v1/chat/completions";
 export const WIDTH = 1100;
 
 /**
- * Opens the chat of the studio for the tests of the suite that calls this: one page for all tests, each in a new chat. A
- * page of its own would cost a test as much as all that it does.
+ * Opens the chat of the studio for the suite that calls this: one page for all tests, each in a new chat. Opening a page
+ * takes as long as a whole test.
  */
 export function openChat() {
   let server: QuickStudio;

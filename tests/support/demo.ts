@@ -26,7 +26,7 @@ export async function startDemo(port: number, speed = 1, root = repository): Pro
     env: { ...process.env, PATH: `${repository}node_modules/.bin:${process.env["PATH"]}` },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  // even if a test has no time left to interrupt it
+  // in case a test timed out before it could interrupt it
   process.once("exit", () => child.kill("SIGINT"));
   let text = "";
   const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));

@@ -90,10 +90,10 @@ export type Modules = ReadonlyMap<string, Example>;
 
 /**
  * Writes each example as a module into a folder, with two projects of TypeScript. `tsconfig.json` has all examples,
- * `tsconfig.first.json` the first of each page, which declares every name that it uses. A later one imports what it uses
- * of the packages, or has no imports at all: then it goes on with its page, and may use what earlier ones import.
- * Examples of a page lie in one folder. A file name in the info string is the module's name, and of several examples with
- * one name the last has it.
+ * `tsconfig.first.json` has the first example of each page, which declares every name that it uses. A later example
+ * imports everything that it uses from the packages, or has no imports and continues its page with the earlier imports.
+ * The examples of a page share one folder. A file name in the info string names the module. If several examples have one
+ * name, the last example has it.
  */
 export function writeExamples(examples: readonly Example[], folder: string): Modules {
   rmSync(folder, { recursive: true, force: true });

@@ -3,8 +3,8 @@ import { type Browser, firefox } from "playwright";
 import { shareOpenHandles } from "./handles.ts";
 
 /*
- * Firefox as it is installed, which Playwright drives by WebDriver BiDi. What Playwright leaves out is sent by the same
- * session: it is behind its API, and there is no other.
+ * The installed Firefox, driven by Playwright through WebDriver BiDi. Commands that Playwright lacks are sent through its
+ * internal session, because Firefox allows only one.
  */
 
 /** Path of the program in Debian. */

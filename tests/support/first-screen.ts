@@ -9,9 +9,9 @@ declare global {
 /** Maximum bytes of compressed scripts that the studio requests until a user can write. */
 export const MAX_SCRIPT_BYTES = 120_000;
 
-/** The load of the studio until one can write. */
+/** The load of the studio until the user can write. */
 export interface FirstScreen {
-  /** Number of requests that had begun by then, with that of the page. */
+  /** Number of requests until then, including the page. */
   readonly requests: number;
   /** Size of the responses as sent, in bytes. */
   readonly bytes: number;

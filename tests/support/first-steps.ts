@@ -10,7 +10,7 @@ export interface ManagerCommands {
   readonly hasPage: boolean;
   /** Arguments of `npm run dev` that take any free port of this machine. */
   readonly dev: readonly string[];
-  /** Environment in which the servers take any free port. */
+  /** Environment that lets the servers take any free port. */
   readonly env?: NodeJS.ProcessEnv;
   /** Build for production; undefined where there is none. */
   readonly build?: readonly string[] | undefined;

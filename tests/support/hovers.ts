@@ -104,7 +104,7 @@ function collectHovers({ program, checker }: Project, file: string): Hover[] {
     for (const property of checker.getPropertiesOfType(type)) {
       if (!isOurs(property) || property.name.startsWith("__@")) continue;
       const own = `${name}.${property.name}`;
-      // of several variants, the one without a doc counts
+      // if a variant of the property has no doc, the entry has none
       if (hovers.get(own)?.text !== "") add(own, property);
       walk(own, checker.getTypeOfSymbol(property));
     }

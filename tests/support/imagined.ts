@@ -69,7 +69,7 @@ declare global {
 }
 `;
 
-/** Files that the reader has beside those of a page. */
+/** Files that readers have besides the files of a page. */
 export const imaginedFiles: Readonly<Record<string, string>> = {
   "sign-in.ts": `export const findUser = (_: Request) => ({ id: "ada" });\n`,
   "options.ts": `import type { ProxyOptions } from "@sluice/worker-proxy";

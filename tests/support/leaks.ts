@@ -5,8 +5,8 @@ import { readHandles, readShared } from "./handles.ts";
 
 /*
  * Setup file of every project that runs in Node. It fails a file in which a server, socket, watcher, worker, child process,
- * interval or timer of more than two seconds is still there after the last hook, and names the test that started it. The
- * file is looked at and not each test: tests may share a server, and a store takes a second to leave its gateway.
+ * interval or timer of more than two seconds is still open after the last hook, and names the test that started it. It
+ * checks each file, not each test: tests may share a server, and a store takes a second to disconnect from its gateway.
  */
 
 /** Time for closed sockets, ended processes and stores that were left. */

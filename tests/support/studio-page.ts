@@ -35,7 +35,7 @@ interface ChatBody {
 }
 
 const viewport = { width: 1280, height: 800 };
-/** Without a graphics card, what pulses or turns would take a quarter of a processor for as long as it is shown. */
+/** Without a graphics card, visible animations would use a quarter of a processor. */
 const reducedMotion = "reduce";
 
 /** Opens the studio at `address` in a new browser context. */

@@ -35,9 +35,8 @@ export interface StudioSuite {
 }
 
 /**
- * Opens a room anew for each test of the suite that calls this, over a gateway that has seen nothing. A test fails where
- * its page reported a problem, unless that is expected. The gateway never waits, and its clock stands still, unless it
- * is given a `speed`.
+ * Opens a room of the studio for each test of the suite that calls this, with a new gateway. A test fails if its page
+ * reports an unexpected problem. Without a `speed`, the gateway never waits, and its clock does not advance.
  */
 export function openRoom(
   room: "chat" | "videos" | "images" | "assets",

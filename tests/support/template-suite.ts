@@ -31,7 +31,7 @@ export async function createVideo(worker: Running, token: string): Promise<strin
 }
 
 /**
- * The template's Worker by one of its configurations, before a gateway of its own, for the suite that calls this.
+ * Starts the template's Worker with one of its configurations and its own gateway, for the suite that calls this.
  *
  * @param others gives the Workers of other settings, each under its name; they run in the same workerd
  */

@@ -3,12 +3,12 @@ import { onTestFinished } from "vitest";
 
 type Clock = NonNullable<ClientOptions["clock"]>;
 
-/** Limits of the client, such as that of a silent stream, are longer than that. */
+/** Longest wait that `speed` shortens. Limits of the client, such as the limit of a silent stream, are longer. */
 const LONGEST_WAIT_MS = 5000;
 
 /**
- * Creates a clock that ends with its test: what still waits then, as in a page that the test has left, waits for ever. Waits
- * between two requests are `speed` times as short; limits are what they are.
+ * Creates a clock that ends with its test: waits that are open then, as of a page that the test has closed, never end.
+ * Waits between two requests are divided by `speed`. Limits stay unchanged.
  */
 export function createTestClock(speed = 1): Clock {
   const timers = new Set<NodeJS.Timeout>();

@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 export const template = join(root, "examples/worker");
 const run = promisify(execFile);
 
-/** Part of wrangler that is used here: its own types need those of Node's whole network stack. */
+/** The fields of wrangler's configuration that these tests use. Wrangler's own types need the types of Node's network stack. */
 interface Config extends Record<string, unknown> {
   readonly main: string;
   readonly compatibility_date: string;

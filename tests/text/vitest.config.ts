@@ -6,7 +6,7 @@ import sources from "../../vitest.config.ts";
 /* What `pnpm check text` looks at. Vitest runs it, but none of it is a test: nothing here is in a tier. */
 
 const root = join(import.meta.dirname, "../..");
-/** Checks of what is built, with a file that the build writes. */
+/** Checks of built files, each with a file that its build writes. */
 const built = {
   "docs-search": "docs/dist/assets/chunks/@localSearchIndexroot*.js",
   "browser-support": "packages/{core/dist/entries,react/dist}/index.js",

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { stoppedClock } from "../../packages/core/test/support/gateway.js";
 import { until } from "../../packages/stores/test/support/chat.js";
 
-/** A chat on a gateway of its own. Time passes for its client where the test says so. */
+/** Creates a chat with its own gateway. The test advances the time of its client. */
 function createChat(options: Partial<ChatStoreOptions> = {}) {
   const emulator = createEmulator({ apiKeys: ["sk-test"], speed: Number.POSITIVE_INFINITY });
   const clock = stoppedClock();
@@ -53,7 +53,7 @@ describe("the end of a response is shown on its message, on the turn and in the 
       status: error ? "error" : "ready",
       error: error ?? undefined,
     });
-    // nothing of it stands in the way of the next message
+    // the failure does not block the next message
     expect(await chat.send("And of lakes?")).toMatchObject({ outcome: "complete" });
   });
 

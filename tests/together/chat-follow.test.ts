@@ -79,7 +79,7 @@ async function began(first: string, { client } = device()) {
 const rest = chunk("two ") + chunk("three") + finish + done;
 
 describe("resumeChat", () => {
-  test("reads a response from its start and goes on live, on another device, and the gateway gets one request", async () => {
+  test("reads a response from its start and then live on another device, and the gateway gets one request", async () => {
     const { stream, id, send } = await began("one ");
     const { follow, requests } = device();
     const follower = follow(id);
@@ -123,7 +123,7 @@ describe("resumeChat", () => {
     expect(emulator.requests).toHaveLength(1);
   });
 
-  test("goes on after a cut for two followers at once, and each has every piece once", async () => {
+  test("continues after a lost connection for two subscribers at once, and each gets every piece once", async () => {
     const { id, send, stream } = await began("one ");
     const [first, second] = [device(), device()];
     const followers = [first.follow(id), second.follow(id)];

@@ -52,7 +52,7 @@ function sendMessage(text: string) {
 
 const press = (name: string | RegExp) => fireEvent.click(screen.getByRole("button", { name }));
 
-test("the first chat shows a response, and after a failure the message and a button to go on", async () => {
+test("the first chat shows a response, and after a failure the message and a button to continue", async () => {
   await open("first-chat.tsx");
   sendMessage("How deep is the sea?");
   await screen.findByText(/answer 1/);

@@ -15,7 +15,7 @@ import { chat as chatRoutes, createProxy, images } from "@sluice/worker-proxy";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createTestClock } from "../support/test-clock.ts";
 
-/* An image and a video that are requested in a chat, before the emulator. */
+/* Images and videos that a chat requests by tools from the emulator. */
 
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -44,7 +44,7 @@ function createGateway(calls: Readonly<Record<string, object>>) {
 
 type Gateway = ReturnType<typeof createGateway>;
 
-/** A page. The first request that `dies` fits gets no response: the page ends there. */
+/** Opens a page. It is killed by the first request for which `dies` returns true: no response arrives. */
 function page(
   { options, send: toGateway }: Gateway,
   createTools: (client: Client) => readonly Tool[],
@@ -73,7 +73,7 @@ function page(
     clock: createTestClock(),
     async fetch(request) {
       isDead ||= dies(request);
-      // what has left the page arrives all the same
+      // requests that the page has sent still arrive
       const response = isDead && request.method === "GET" ? undefined : await send(request);
       if (response && !isDead) return response;
       die();
@@ -86,7 +86,7 @@ function page(
   return { chat, storage, died };
 }
 
-/** Records that a page that is gone has left, under a name whose locks no page holds. */
+/** Copies the records of a killed page to a new id, whose lock no page holds. */
 async function left(storage: ChatStorage) {
   const copy = memoryStorage();
   const id = `left-${Math.random()}`;
@@ -267,7 +267,7 @@ describe("videoTool", () => {
     });
   });
 
-  test("goes on from its handle after a reload, and makes no second video", async () => {
+  test("continues from its handle after a reload, and makes no second video", async () => {
     const { gateway, tools, before } = await leaveWithVideo();
     const { chat } = page(gateway, tools, await left(before.storage));
     await until(chat, isOver);
@@ -278,7 +278,7 @@ describe("videoTool", () => {
     expect(gateway.posts(VIDEOS)).toHaveLength(1);
   });
 
-  test("goes on in one of two tabs after a reload", async () => {
+  test("continues in one of two tabs after a reload", async () => {
     const { gateway, tools, before } = await leaveWithVideo();
     const stored = await left(before.storage);
     const tabs = [page(gateway, tools, stored), page(gateway, tools, stored)];
@@ -301,7 +301,7 @@ describe("videoTool", () => {
     expect(gateway.posts(VIDEOS)).toHaveLength(1);
   });
 
-  test("keeps its handle with the call where it can't go on: without Web Locks", async () => {
+  test("stores its handle with the call if it can't continue, without Web Locks", async () => {
     vi.stubGlobal("navigator", {});
     const { gateway, tools, before } = await leaveWithVideo();
     const { chat } = page(gateway, tools, await left(before.storage));

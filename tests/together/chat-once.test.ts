@@ -20,11 +20,11 @@ afterAll(() => proxy.close());
 const stream = { "content-type": "text/event-stream" };
 beforeEach(() => proxy.upstream.respondWith(reply(200, stream, chunk("one answer") + finish + done)));
 
-/** The next connections of a page: the response is lost before its headers, or the page dies when it has sent. */
+/** Fault of a connection: the response is lost before its headers, or the page is killed after the request. */
 type Fault = "lose" | "kill" | undefined;
 type Options = Partial<ChatStoreOptions> & { faults?: Fault[]; retries?: number };
 
-/** A page before the proxy, with a network that loses what the test says. */
+/** Opens a page in front of the proxy. Its next connections have the given faults. */
 function page(storage: ChatStorage, { faults = [], retries = 0, ...options }: Options = {}) {
   let die: () => void = () => {};
   const killed = new Promise<void>((resolve) => {
@@ -55,7 +55,7 @@ function page(storage: ChatStorage, { faults = [], retries = 0, ...options }: Op
   return { chat, killed, send: () => chat.send("Hello"), retry: () => chat.retry() };
 }
 
-/** Opens what a page that is gone has left in its storage, under a name whose locks no page holds. */
+/** Opens the stored chat of a killed page, under a new id whose lock no page holds. */
 async function reopened(storage: ChatStorage) {
   const copy = memoryStorage();
   const id = `left-${Math.random()}`;
@@ -66,13 +66,13 @@ async function reopened(storage: ChatStorage) {
 const readContent = ({ messages }: ChatTurn) => messages.at(-1)?.content;
 const bills = () => proxy.upstream.requests.length;
 
-describe("a response behind a stream log that is lost before its headers", () => {
-  test("comes by the automatic repetition, and the gateway gets one request", async () => {
+describe("a stored response that is lost before its headers", () => {
+  test("comes by the automatic retry, and the gateway gets one request", async () => {
     const turn = await page(memoryStorage(), { faults: ["lose", "lose"], retries: 2 }).send();
     expect([turn.outcome, readContent(turn), bills()]).toEqual(["complete", "one answer", 1]);
   });
 
-  test("comes by retry, as often as it is lost, and the gateway gets one request", async () => {
+  test("comes by a retry after each loss, and the gateway gets one request", async () => {
     const { send, retry } = page(memoryStorage(), { faults: ["lose", "lose"] });
     expect(await send()).toMatchObject({ outcome: "error", error: { billing: "maybe" } });
     expect(await retry()).toMatchObject({ outcome: "error" });

@@ -14,7 +14,7 @@ import { describe, expect, test } from "vitest";
 import { stoppedClock } from "../../packages/core/test/support/gateway.js";
 import { createTestClock } from "../support/test-clock.ts";
 
-/** A gateway of its own for each test, and a client with its key. */
+/** Creates a gateway for one test, and a client with its key. */
 function gateway(options: Partial<Parameters<typeof createClient>[0]> = {}) {
   const emulator = createEmulator({ apiKeys: ["sk-test"], speed: Number.POSITIVE_INFINITY });
   const client = createClient({

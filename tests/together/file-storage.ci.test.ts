@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileStorage } from "@sluice/stores/node";
 import { expect, onTestFinished, test } from "vitest";
 
-test("a write beside 100,000 records appends the bytes of its own record", async () => {
+test("a write to 100,000 records appends only the bytes of its record", async () => {
   const folder = await mkdtemp(join(tmpdir(), "sluice-file-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const path = join(folder, "large.jsonl");

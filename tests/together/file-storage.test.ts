@@ -47,7 +47,7 @@ describe("The contract in a file", () => {
   test.for(applies)("$title", ({ run }, context) => run(context));
 });
 
-test("records are there after a restart, and removed ones are not", async () => {
+test("records survive a restart, and removed records do not", async () => {
   const path = newFile();
   const storage = fileStorage(path);
   await storage.write("a", records(["1", { text: "é\n" }], ["2", 2]));
@@ -99,7 +99,7 @@ test("a few lines that are no records are left out", async () => {
   expect(await fileStorage(path).read("a")).toEqual(records(["1", 1], ["2", 2]));
 });
 
-/** A ledger of twelve records, as it is after something has happened to it. */
+/** Writes a ledger of twelve records, changes its file, and returns its path. */
 async function damaged(change: (whole: Buffer) => Uint8Array | string): Promise<string> {
   const path = newFile();
   const storage = fileStorage(path);
@@ -108,7 +108,7 @@ async function damaged(change: (whole: Buffer) => Uint8Array | string): Promise<
   return path;
 }
 
-describe("a file that is not a journal rejects, and stays as it is:", () => {
+describe("a file that is not a journal is refused, and stays unchanged:", () => {
   const random = (bytes: number) =>
     Buffer.from(Array.from({ length: bytes }, (_, at) => (at * at * 31) % 251));
   test.for<[string, (whole: Buffer) => Uint8Array | string]>([

@@ -6,7 +6,7 @@ import { createFile, PART, starts } from "../../packages/durable/test/support/fi
 import { startFilesInWorkerd } from "../../packages/durable/test/support/files-in-workerd.js";
 import { createTestClock } from "../support/test-clock.ts";
 
-/* A file's whole way: from the client through a real workerd into miniflare's R2, and by its link to the gateway. */
+/* A file from the client through a real workerd into miniflare's R2, and by its link to the gateway. */
 
 let proxy: Awaited<ReturnType<typeof startFilesInWorkerd>>;
 
@@ -28,7 +28,7 @@ const createTestClient = (send: (request: Request) => Promise<Response> = fetch)
     uploads: uploads({ check: false }),
   });
 
-test("a file whose connection breaks in the middle of a part arrives whole", async () => {
+test("a file arrives complete if its connection breaks in the middle of a part", async () => {
   let patches = 0;
   const client = createTestClient(async (request) => {
     if (request.method !== "PATCH" || ++patches !== 1) return fetch(request);

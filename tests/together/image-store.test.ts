@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const model = "gamma-image-5-0-260128";
 
-/** A gateway of its own for each test, and a store of its images. */
+/** Creates a gateway for one test, and a store of its images. */
 function painter({ speed = Number.POSITIVE_INFINITY, retries = 1 } = {}) {
   const emulator = createEmulator({ apiKeys: ["sk-test"], speed });
   const client = createClient({

@@ -89,7 +89,7 @@ describe("the log alone tells the operator", () => {
     const lines = await createLines("ann", 2);
     const request = lines.find(({ type }) => type === "request");
     const chatJob = lines.find(({ job }) => job === "chat");
-    // who cut it, where, and what it cost
+    // who cut the response, where, and its cost
     expect(request).toMatchObject({ outcome: "truncated", code: "upstream_cut", status: 200 });
     expect(chatJob).toMatchObject({
       outcome: "truncated",

@@ -106,7 +106,7 @@ describe.each(creates)("%s behind a proxy that stores responses", (_, create) =>
     expect(bills).toHaveLength(2);
   });
 
-  test("is sent with no key of its own to the gateway, and with the proxy's key", async () => {
+  test("is sent to the gateway with the proxy's key, and without a key of the page", async () => {
     const { openPage, bills } = openProxy();
     await create(openPage().client);
     expect([...(bills[0]?.headers ?? [])].map(([name]) => name)).not.toContain("idempotency-key");
@@ -297,7 +297,7 @@ describe("A store behind a proxy that stores responses", () => {
   });
 });
 
-/** The response in a result. The day in which a video can be queried begins when the response comes. */
+/** Returns a result without `queryableUntil`, which depends on the time of the response. */
 function readOutcome(result: unknown) {
   return { ...(result as object), queryableUntil: undefined };
 }

@@ -14,7 +14,7 @@ import { createRandom, pickBetween } from "../simulation/random.ts";
 
 /*
  * A script generates 1,000 images, and is killed 20 times while the gateway receives a request. The gateway bills each
- * request as soon as it has received it, also if it then responds with an error or not at all.
+ * request as soon as it has received it, even if it then responds with an error or not at all.
  */
 
 const SEED = 20_261_130;

@@ -15,7 +15,7 @@ import {
   streamResponse,
 } from "../../packages/core/test/support/gateway.js";
 
-/* A server of one's own between the gateway and the app: it passes on what streamChat gives, by toResponse(). */
+/* An app's own server between the gateway and the page: it forwards the stream of streamChat with toResponse(). */
 
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 const text = frame({ content: "Hel" }) + frame({ content: "lo" });

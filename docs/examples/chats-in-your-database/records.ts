@@ -65,7 +65,7 @@ export async function createRecords(sql: Sql) {
       },
       async pull(controller) {
         for (;;) {
-          // start to wait before the read, so that no change is missed
+          // start waiting before the read, so that no change is missed
           const woken = new Promise<void>((resolve) => {
             one.wake = resolve;
           });

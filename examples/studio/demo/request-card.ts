@@ -8,7 +8,7 @@ const DATA_URI = /^(data:[^;,]*;base64,).{24,}$/s;
 /** Describes a request for which no response is scripted: what the gateway read, and prompts that have a response. */
 export function formatRequestCard(request: ChatRequest): string {
   return [
-    "This is the **offline emulator**. It has no model behind it. Here is the request that you sent, as the gateway read it:",
+    "This is the **offline emulator**. It uses no model. Here is the request that you sent, as the gateway read it:",
     formatFields(request),
     `\`\`\`json\n${JSON.stringify(shortenRequest(request), null, 2)}\n\`\`\``,
     `These prompts have a written reply:\n\n${listSuggestions(request).join("\n")}`,
@@ -20,7 +20,7 @@ export function formatJSONCard({ model, messages }: ChatRequest): string {
   const question = messages.findLast(({ role }) => role === "user");
   return JSON.stringify(
     {
-      writtenBy: "the offline emulator, which has no model behind it",
+      writtenBy: "the offline emulator, without a model",
       model,
       messages: messages.length,
       question: question ? cutText(readText(question)) : null,

@@ -162,7 +162,7 @@ function openDraft(key: string): WritableAtom<string> {
   return draft;
 }
 
-/** Returns the text in the field of a chat. A new chat has no id yet. */
+/** Returns the draft in a chat's message field, and the function that sets it. A new chat has no id. */
 export function useChatDraft(id = "new") {
   const text = openDraft(id);
   return {

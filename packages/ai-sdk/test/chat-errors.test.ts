@@ -26,8 +26,8 @@ function readStream(settings: Parameters<typeof streamText>[0]): Promise<never> 
 
 describe.each(routes)("an error of a chat, through the %s", (route) => {
   const gatewayFailed = route === "proxy" ? 502 : 500;
-  /** Reads the proxy's log entries with this code. */
-  const readLog = (code: string | undefined) =>
+  /** Returns the log lines that the proxy must write for this code. */
+  const listLogLines = (code: string | undefined) =>
     route === "proxy" && code ? [expect.stringContaining(`502 ${code}`)] : [];
 
   const functions = { streamText: readStream, generateText };
@@ -55,7 +55,7 @@ describe.each(routes)("an error of a chat, through the %s", (route) => {
       expect(error.url).toMatch(/\/v1\/chat\/completions$/);
       expect(gateway.requests).toHaveLength(count);
       expect(listPaid(CHAT)).toEqual([]);
-      expect(log()).toEqual(readLog(code));
+      expect(log()).toEqual(listLogLines(code));
     },
   );
 
@@ -95,7 +95,7 @@ describe.each(routes)("an error of a chat, through the %s", (route) => {
     const error = await catchError(() => generateText({ model: sluice(model), prompt: `Hello ${fault}` }));
     expect(error).toMatchObject({ isRetryable: false, data: { billing: "maybe" } });
     expect(gateway.requests).toHaveLength(1);
-    expect(log()).toEqual(readLog(code));
+    expect(log()).toEqual(listLogLines(code));
   });
 
   test("A broken rule is an error with its field, and nothing is sent", async () => {
@@ -235,32 +235,29 @@ describe("a tool call", () => {
         ),
       0,
     ],
-  ])(
-    "A call of a response that %s is given to the SDK, and runs, or not at all",
-    async (name, edit, count) => {
-      const warnings = [TOOLS_UNLISTED, ...(name === "has no finish_reason" ? ["chat.unconfirmed"] : [])];
-      const { model: edited, gateway } = createCallingModel(edit, warnings);
-      let runs = 0;
-      const result = streamText({
-        model: edited,
-        prompt: "Use get_depth for the Elbe",
-        tools: { get_depth: tool({ inputSchema: z.object({}).loose(), execute: () => ++runs }) },
-        onError: () => {},
-      });
-      await result.consumeStream();
-      expect(runs).toBe(count);
-      const { stream } = await createCallingModel(edit, warnings).model.doStream({
-        prompt: [{ role: "user", content: [{ type: "text", text: "Use get_depth for the Elbe" }] }],
-        tools: [{ type: "function", name: "get_depth", inputSchema: { type: "object" } }],
-      });
-      const types: string[] = [];
-      const reading = async () => {
-        for await (const { type } of stream) types.push(type);
-      };
-      await reading().catch(() => {});
-      expect(types).toContain("tool-input-start");
-      expect(types.filter((type) => type === "tool-call")).toHaveLength(count);
-      expect(gateway.requests).toHaveLength(1);
-    },
-  );
+  ])("A tool runs only for a complete response: the response %s", async (name, edit, count) => {
+    const warnings = [TOOLS_UNLISTED, ...(name === "has no finish_reason" ? ["chat.unconfirmed"] : [])];
+    const { model: edited, gateway } = createCallingModel(edit, warnings);
+    let runs = 0;
+    const result = streamText({
+      model: edited,
+      prompt: "Use get_depth for the Elbe",
+      tools: { get_depth: tool({ inputSchema: z.object({}).loose(), execute: () => ++runs }) },
+      onError: () => {},
+    });
+    await result.consumeStream();
+    expect(runs).toBe(count);
+    const { stream } = await createCallingModel(edit, warnings).model.doStream({
+      prompt: [{ role: "user", content: [{ type: "text", text: "Use get_depth for the Elbe" }] }],
+      tools: [{ type: "function", name: "get_depth", inputSchema: { type: "object" } }],
+    });
+    const types: string[] = [];
+    const reading = async () => {
+      for await (const { type } of stream) types.push(type);
+    };
+    await reading().catch(() => {});
+    expect(types).toContain("tool-input-start");
+    expect(types.filter((type) => type === "tool-call")).toHaveLength(count);
+    expect(gateway.requests).toHaveLength(1);
+  });
 });

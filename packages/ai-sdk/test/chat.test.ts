@@ -296,33 +296,30 @@ describe("the settings of a call", () => {
     ["application/javascript", "let river"],
     ["text/csv; charset=utf-8", "river,Oderbrücke"],
     ["Application/JSON", "{}"],
-  ])(
-    "A file of type %s is sent as the text that it is: as bytes, and as a data URI",
-    async (mediaType, text) => {
-      const { sluice, gateway } = open();
-      const bytes = new TextEncoder().encode(text);
-      const base64 = btoa(String.fromCharCode(...bytes));
-      const uris = [`data:${mediaType};base64,${base64}`, `data:${mediaType},${encodeURIComponent(text)}`];
-      for (const data of [bytes, ...uris.map((uri) => new URL(uri))])
-        await sluice("alpha-v4.1-flash").doGenerate({
-          prompt: [
-            {
-              role: "user",
-              content: [
-                {
-                  type: "file",
-                  mediaType,
-                  data: data instanceof URL ? { type: "url", url: data } : { type: "data", data },
-                },
-              ],
-            },
-          ],
-        });
-      expect(gateway.requests.map(({ body }) => body)).toMatchObject(
-        Array.from({ length: 3 }, () => ({ messages: [{ role: "user", content: text }] })),
-      );
-    },
-  );
+  ])("A file of type %s is sent as text, from bytes and from a data URI", async (mediaType, text) => {
+    const { sluice, gateway } = open();
+    const bytes = new TextEncoder().encode(text);
+    const base64 = btoa(String.fromCharCode(...bytes));
+    const uris = [`data:${mediaType};base64,${base64}`, `data:${mediaType},${encodeURIComponent(text)}`];
+    for (const data of [bytes, ...uris.map((uri) => new URL(uri))])
+      await sluice("alpha-v4.1-flash").doGenerate({
+        prompt: [
+          {
+            role: "user",
+            content: [
+              {
+                type: "file",
+                mediaType,
+                data: data instanceof URL ? { type: "url", url: data } : { type: "data", data },
+              },
+            ],
+          },
+        ],
+      });
+    expect(gateway.requests.map(({ body }) => body)).toMatchObject(
+      Array.from({ length: 3 }, () => ({ messages: [{ role: "user", content: text }] })),
+    );
+  });
 
   test("A file type that no model reads is an error, and nothing is sent", async () => {
     const { sluice, gateway } = open();

@@ -14,17 +14,23 @@ function catchFailure(run: PromiseLike<unknown>): Promise<unknown> {
 }
 
 describe.each(routes)("the image models, through the %s", (route) => {
-  test.each([model, "gamma-image-4-0-250828"])("%s draws, and returns the bytes and the link", async (id) => {
-    const { sluice, listPaid } = open(route);
-    const { image, providerMetadata, usage } = await generateImage({ model: sluice.imageModel(id), prompt });
-    expect(image.mediaType).toBe("image/png");
-    expect(image.uint8Array.length).toBeGreaterThan(1000);
-    expect(providerMetadata.sluice?.images).toMatchObject([
-      { url: expect.stringContaining("https://files.test/") },
-    ]);
-    expect(usage.totalTokens).toBeGreaterThan(0);
-    expect(listPaid(IMAGES)).toHaveLength(1);
-  });
+  test.each([model, "gamma-image-4-0-250828"])(
+    "%s generates an image, and returns its bytes and its link",
+    async (id) => {
+      const { sluice, listPaid } = open(route);
+      const { image, providerMetadata, usage } = await generateImage({
+        model: sluice.imageModel(id),
+        prompt,
+      });
+      expect(image.mediaType).toBe("image/png");
+      expect(image.uint8Array.length).toBeGreaterThan(1000);
+      expect(providerMetadata.sluice?.images).toMatchObject([
+        { url: expect.stringContaining("https://files.test/") },
+      ]);
+      expect(usage.totalTokens).toBeGreaterThan(0);
+      expect(listPaid(IMAGES)).toHaveLength(1);
+    },
+  );
 
   test("Three images are three requests", async () => {
     const { sluice, listPaid } = open(route);
@@ -41,7 +47,7 @@ describe.each(routes)("the image models, through the %s", (route) => {
 });
 
 describe("an image", () => {
-  // a quarter of the pixels to paint
+  // a quarter of the pixels
   const small = "gamma-image-4-0-250828";
 
   test("One failed image of three is a warning, and the others are returned", async () => {

@@ -21,9 +21,9 @@ test("A message stops at the gateway when its component unmounts", async () => {
   void page.getChat().sendMessage({ text: "Hello" });
   await waitUntil(() => expect(scenario.written).toHaveLength(1));
   scenario.written[0]?.write(toTextFrame("one "));
-  await page.shows("one ");
+  await page.waitForText("one ");
   page.unmount();
-  await waitUntil(() => expect(scenario.written[0]?.isLeft).toBe(true));
+  await waitUntil(() => expect(scenario.written[0]?.isDisconnected).toBe(true));
 });
 
 describe("a reload", () => {
@@ -40,27 +40,27 @@ describe("a reload", () => {
   async function resumeAfterReload(scenario: Scenario) {
     const { storage, page, response } = await begin(scenario);
     response.write(toTextFrame("one "));
-    await page.shows("one ");
+    await page.waitForText("one ");
     const after = openPage(scenario, { storage, messages: page.disconnect(), resume: true });
-    await after.shows("one ");
+    await after.waitForText("one ");
     return { storage, response, after };
   }
 
   test.each([false, true])(
-    "A response goes on after a reload, and is paid once (strict mode: %s)",
+    "A response continues after a reload, and is paid once (strict mode: %s)",
     async (strict) => {
       const scenario = createScenario();
       const { storage, page, response } = await begin(scenario);
       response.write(toTextFrame("one "));
-      await page.shows("one ");
+      await page.waitForText("one ");
       const { id } = page.getLast() ?? {};
       const messages = page.disconnect();
       const after = openPage(scenario, { storage, messages, resume: true, strict });
-      await after.shows("one ");
+      await after.waitForText("one ");
       response.write(toTextFrame("two") + toEndFrames());
       response.end();
-      await after.shows("one two");
-      await after.is("ready");
+      await after.waitForText("one two");
+      await after.waitForStatus("ready");
       expect(after.getLast()?.id).toBe(id);
       expect(after.getChat().messages).toHaveLength(2);
       expect(scenario.chatRequests).toHaveLength(1);
@@ -77,21 +77,21 @@ describe("a reload", () => {
     response.write(toTextFrame("late") + toEndFrames());
     response.end();
     const after = openPage(scenario, { storage, messages, resume: true });
-    await after.shows("late");
-    await after.is("ready");
+    await after.waitForText("late");
+    await after.waitForStatus("ready");
     expect(scenario.chatRequests).toHaveLength(1);
   });
 
   describe("a reload before the response headers", () => {
     /** Sends a message, and reloads when the gateway has the request but the page has no response. */
     async function leaveEarly(scenario: Scenario) {
-      const { storage, page, response } = await begin(scenario, { page: { isDeaf: true } });
+      const { storage, page, response } = await begin(scenario, { page: { losesResponses: true } });
       response.write(toTextFrame("one answer") + toEndFrames());
       response.end();
       const messages = page.disconnect();
       expect(messages.map(({ role }) => role)).toEqual(["user"]);
       const after = openPage(scenario, { storage, messages, resume: true });
-      await after.is("ready");
+      await after.waitForStatus("ready");
       return { after, storage };
     }
 
@@ -99,8 +99,8 @@ describe("a reload", () => {
       const scenario = createScenario();
       const { after, storage } = await leaveEarly(scenario);
       void after.getChat().regenerate();
-      await after.shows("one answer");
-      await after.is("ready");
+      await after.waitForText("one answer");
+      await after.waitForStatus("ready");
       expect(scenario.chatRequests).toHaveLength(1);
       await waitUntil(() => expect([...storage.texts]).toEqual([]));
       void after.getChat().regenerate();
@@ -115,7 +115,7 @@ describe("a reload", () => {
       await waitUntil(() => expect(scenario.written).toHaveLength(2));
       scenario.written[1]?.write(toTextFrame("another answer") + toEndFrames());
       scenario.written[1]?.end();
-      await after.shows("another answer");
+      await after.waitForText("another answer");
       expect(scenario.chatRequests).toHaveLength(2);
     };
 
@@ -128,7 +128,7 @@ describe("a reload", () => {
 
     test("a stopped message is not resumed", async () => {
       const scenario = createScenario();
-      const { storage, page } = await begin(scenario, { page: { isDeaf: true } });
+      const { storage, page } = await begin(scenario, { page: { losesResponses: true } });
       await page.getChat().stop();
       await waitUntil(() => expect([...storage.texts]).toEqual([]));
       const after = openPage(scenario, { storage, messages: page.disconnect(), resume: true });
@@ -143,8 +143,8 @@ describe("a reload", () => {
     void after.getChat().resumeStream();
     response.write(toTextFrame("two ") + toTextFrame("three") + toEndFrames());
     response.end();
-    await after.shows("one two three");
-    await after.is("ready");
+    await after.waitForText("one two three");
+    await after.waitForStatus("ready");
     expect(scenario.stopped).toEqual([]);
     expect(scenario.chatRequests).toHaveLength(1);
   });
@@ -152,10 +152,10 @@ describe("a reload", () => {
   test("stop() stops a resumed message", async () => {
     const scenario = createScenario();
     const { after, storage, response } = await resumeAfterReload(scenario);
-    await after.is("streaming");
+    await after.waitForStatus("streaming");
     await after.getChat().stop();
     await waitUntil(() => {
-      expect(response.isLeft).toBe(true);
+      expect(response.isDisconnected).toBe(true);
       expect([...storage.texts]).toEqual([]);
     });
     expect(joinText(after.getLast())).toBe("one ");
@@ -169,21 +169,21 @@ describe("a reload", () => {
     };
     const { storage, page, response } = await begin(scenario, { tools });
     response.write(toTextFrame("Let me see. "));
-    await page.shows("Let me see. ");
+    await page.waitForText("Let me see. ");
     const second = openPage(scenario, { storage, messages: page.disconnect(), resume: true, tools });
-    await second.shows("Let me see. ");
+    await second.waitForText("Let me see. ");
     response.write(toCallFrame("get_depth", { river: "Elbe" }) + toEndFrames("tool_calls"));
     response.end();
     await waitUntil(() => expect(scenario.written).toHaveLength(2));
     scenario.written[1]?.write(toTextFrame("It is "));
-    await second.shows("Let me see. It is ");
+    await second.waitForText("Let me see. It is ");
     // the app's stored messages end in the middle of the second step
     const third = openPage(scenario, { storage, messages: second.disconnect(), resume: true, tools });
-    await third.shows("Let me see. It is ");
+    await third.waitForText("Let me see. It is ");
     scenario.written[1]?.write(toTextFrame("1 metre") + toEndFrames());
     scenario.written[1]?.end();
-    await third.shows("Let me see. It is 1 metre");
-    await third.is("ready");
+    await third.waitForText("Let me see. It is 1 metre");
+    await third.waitForStatus("ready");
     expect(third.getChat().messages).toHaveLength(2);
     expect(third.getLast()?.parts.map(({ type }) => type)).toEqual([
       "step-start",
@@ -211,7 +211,7 @@ describe("a reload", () => {
     storage.setItem("sluice/ai-sdk//chat", text);
     const page = openPage(scenario, { storage, resume: true });
     if (text !== "nonsense") await waitUntil(() => expect([...storage.texts]).toEqual([]));
-    await page.is("ready");
+    await page.waitForStatus("ready");
     expect(page.getChat().messages).toEqual([]);
     expect(scenario.chatRequests).toEqual([]);
   });
@@ -249,7 +249,7 @@ describe("a reload", () => {
     await waitUntil(() =>
       expect(warnings).toEqual([expect.stringContaining("did not respond within 3000 ms")]),
     );
-    await page.is("ready");
+    await page.waitForStatus("ready");
     void page.getChat().sendMessage({ text: "Hello" });
     await waitUntil(() => expect(page.finished).toMatchObject([{ isError: false }]));
     expect(scenario.chatRequests).toHaveLength(1);

@@ -21,8 +21,8 @@ describe("useChat over the proxy", () => {
     });
     const page = openPage(scenario, { instructions: "Be brief", params: { max_tokens: 50 } });
     void page.getChat().sendMessage({ text: "Hello" });
-    await page.shows("A river");
-    await page.is("ready");
+    await page.waitForText("A river");
+    await page.waitForStatus("ready");
     expect(page.getLast()?.parts).toMatchObject([
       { type: "step-start" },
       { type: "reasoning", text: "Water", state: "done" },
@@ -30,7 +30,7 @@ describe("useChat over the proxy", () => {
     ]);
     void page.getChat().sendMessage({ text: "And now?" });
     await waitUntil(() => expect(page.getChat().messages).toHaveLength(4));
-    await page.is("ready");
+    await page.waitForStatus("ready");
     expect(scenario.chatRequests[1]).toMatchObject({
       model: "delta-5.3",
       max_tokens: 50,
@@ -71,7 +71,7 @@ describe("useChat over the proxy", () => {
       messageMetadata: ({ usage, outcome }) => ({ tokens: usage?.total_tokens, outcome }),
     });
     void page.getChat().sendMessage({ text: "Hello" });
-    await page.is("ready");
+    await page.waitForStatus("ready");
     await waitUntil(() =>
       expect(page.getLast()?.metadata).toMatchObject({ tokens: expect.any(Number), outcome: "complete" }),
     );
@@ -81,11 +81,11 @@ describe("useChat over the proxy", () => {
     ["[[drop]]", false],
     ["[[truncate]]", false],
     ["[[error-frame]]", true],
-  ])("A message that ends by %s is an error, and its text stays unfinished", async (fault, isLogged) => {
-    const scenario = createScenario({ isLogged });
+  ])("A message that ends by %s is an error, and its text stays unfinished", async (fault, storesStreams) => {
+    const scenario = createScenario({ storesStreams });
     const page = openPage(scenario, { storage: createTextStorage() });
     void page.getChat().sendMessage({ text: `Hello ${fault}` });
-    await page.is("error");
+    await page.waitForStatus("error");
     expect(page.getChat().error).toMatchObject({ name: "StreamError" });
     expect(page.getLast()?.parts.at(-1)).toMatchObject({ type: "text", state: "streaming" });
     expect(joinText(page.getLast())?.length).toBeGreaterThan(0);
@@ -97,26 +97,26 @@ describe("useChat over the proxy", () => {
     const scenario = createScenario();
     const page = openPage(scenario, { params: { max_tokens: 9_999_999 } });
     void page.getChat().sendMessage({ text: "Hello" });
-    await page.is("error");
+    await page.waitForStatus("error");
     expect(page.getChat().error).toMatchObject({ name: "ValidationError", billing: "none" });
     expect(page.getChat().messages).toHaveLength(1);
     expect(scenario.chatRequests).toEqual([]);
   });
 
   test.each([true, false])(
-    "stop() stops the response at the gateway, and keeps its text (stream log: %s)",
-    async (isLogged) => {
-      const scenario = createScenario({ isLogged });
+    "stop() stops the response at the gateway, and its text stays (stored stream: %s)",
+    async (storesStreams) => {
+      const scenario = createScenario({ storesStreams });
       scenario.writeByHand();
       const storage = createTextStorage();
       const page = openPage(scenario, { storage });
       void page.getChat().sendMessage({ text: "Hello" });
       await waitUntil(() => expect(scenario.written).toHaveLength(1));
       scenario.written[0]?.write(toTextFrame("one "));
-      await page.shows("one ");
+      await page.waitForText("one ");
       await page.getChat().stop();
       await waitUntil(() => {
-        expect(scenario.written[0]?.isLeft).toBe(true);
+        expect(scenario.written[0]?.isDisconnected).toBe(true);
         expect(page.getChat().status).toBe("ready");
         expect([...storage.texts]).toEqual([]);
       });
@@ -135,7 +135,7 @@ describe("tools of the page", () => {
     const page = openPage(scenario, { tools: { get_depth: measureDepth(() => `${++runs} metres`) } });
     void page.getChat().sendMessage({ text: "Use get_depth for the Elbe" });
     await waitUntil(() => expect(joinText(page.getLast())).toContain("1 metres"));
-    await page.is("ready");
+    await page.waitForStatus("ready");
     expect(page.getChat().messages).toHaveLength(2);
     expect(page.getLast()?.parts.filter(({ type }) => type === "tool-get_depth")).toMatchObject([
       { state: "output-available", output: "1 metres" },
@@ -160,7 +160,7 @@ describe("tools of the page", () => {
     await waitUntil(() =>
       expect(page.getLast()?.parts).toContainEqual(expect.objectContaining({ state: "input-available" })),
     );
-    await page.is("ready");
+    await page.waitForStatus("ready");
     const call = page.getLast()?.parts.find((part) => "toolCallId" in part) as { toolCallId: string };
     void page.getChat().addToolOutput({ tool: "get_depth", toolCallId: call.toolCallId, output: "9 metres" });
     await waitUntil(() => expect(joinText(page.getLast())).toContain("9 metres"));
@@ -186,14 +186,14 @@ describe("tools of the page", () => {
     await waitUntil(() =>
       expect(page.getLast()?.parts).toContainEqual(expect.objectContaining({ state: "approval-requested" })),
     );
-    await page.is("ready");
+    await page.waitForStatus("ready");
     expect(count).toBe(0);
     const call = page.getLast()?.parts.find((part) => "approval" in part && part.approval) as {
       approval: { id: string };
     };
     void page.getChat().addToolApprovalResponse({ id: call.approval.id, approved });
     await waitUntil(() => expect(scenario.chatRequests).toHaveLength(2));
-    await page.is("ready");
+    await page.waitForStatus("ready");
     expect(JSON.stringify(scenario.chatRequests[1])).toContain(text);
     expect(count).toBe(runs);
     expect(scenario.chatRequests).toHaveLength(2);
@@ -213,7 +213,7 @@ describe("tools of the page", () => {
     });
     void page.getChat().sendMessage({ text: "Use get_depth for the Elbe" });
     await waitUntil(() => expect(scenario.chatRequests).toHaveLength(2));
-    await page.is("ready");
+    await page.waitForStatus("ready");
     expect(JSON.stringify(scenario.chatRequests[1])).toContain("no such river");
   });
 
@@ -223,7 +223,7 @@ describe("tools of the page", () => {
     ["cut at its length", toEndFrames("length"), "ready"],
   ])("A message %s runs no tool, and nothing more is sent", async (_, end, status) => {
     let runs = 0;
-    const scenario = createScenario({ isLogged: false });
+    const scenario = createScenario({ storesStreams: false });
     scenario.writeByHand();
     const page = openPage(scenario, { tools: { get_depth: measureDepth(() => ++runs) } });
     void page.getChat().sendMessage({ text: "Hello" });
@@ -238,7 +238,7 @@ describe("tools of the page", () => {
       response?.end();
     } else response?.cut();
     await waitUntil(() => expect(page.finished).toHaveLength(1));
-    await page.is(status);
+    await page.waitForStatus(status);
     expect(runs).toBe(0);
     expect(scenario.chatRequests).toHaveLength(1);
   });
@@ -249,7 +249,7 @@ describe("tools of the page", () => {
     });
     const page = openPage(scenario, { tools: { get_depth: measureDepth() }, maxSteps: 3 });
     void page.getChat().sendMessage({ text: "Hello" });
-    await page.is("error");
+    await page.waitForStatus("error");
     expect(page.getChat().error?.message).toContain("the limit of 3 responses");
     expect(scenario.chatRequests).toHaveLength(3);
   });

@@ -20,7 +20,7 @@ function catchFailure(run: PromiseLike<unknown>): Promise<unknown> {
 }
 
 /** A clock that the test moves. */
-function createStill() {
+function createStoppedClock() {
   const clock = { at: 1_800_000_000_000, now: () => clock.at, sleep: () => Promise.resolve() };
   return clock;
 }
@@ -29,7 +29,7 @@ describe.each(routes)("the video models, through the %s", (route) => {
   test.each([beta, "gamma-video-2.0"])("%s continues from stored JSON, and is paid once", async (id) => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
-    const clock = createStill();
+    const clock = createStoppedClock();
     const { sluice, client, listPaid } = open(route, { emulator: { clock, speed: 1 } });
     const started = await startVideo({ model: sluice.videoModel(id), prompt, duration: 5 });
     const requestId = expect.stringMatching(/\S/);
@@ -179,7 +179,7 @@ describe("a video", () => {
   });
 
   test("A failed video has the status error, with the gateway's reason", async () => {
-    const clock = createStill();
+    const clock = createStoppedClock();
     const { sluice } = open("gateway", { emulator: { clock, speed: 1 } });
     const { operation } = await startVideo({ model: sluice.videoModel(beta), prompt: `${prompt} [[fail]]` });
     clock.at += 600_000;

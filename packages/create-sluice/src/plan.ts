@@ -34,6 +34,7 @@ export interface Plan {
   readonly byHand: readonly ByHand[];
 }
 
+/** The edit for an app with a file `.dev.vars`. */
 const ONE_FILE = "Move its lines into .env.local, and delete it: wrangler reads only one of the two files.";
 const sources = join(import.meta.dirname, "templates");
 

@@ -42,11 +42,11 @@ const listChatFiles = (folder: string) => ({
 });
 const describeCloudflareDeploy = (address: string) => [
   `\`npx wrangler login\`, then \`npm run deploy\`. ${address} Your subdomain is in Cloudflare's dashboard, under Workers.`,
-  "`npm run check:deploy` looks at the deployed app, too. All lines must say `ok`.",
+  "`npm run check:deploy` also checks the deployed app. All lines must say `ok`.",
 ];
 const describeServerDeploy = (start: string) => [
   `${start} with the settings of \`.env.production.local\` in its environment, behind https, and with \`NODE_ENV\` set to \`production\`.`,
-  "`npm run check:deploy` looks at the deployed app, too. All lines must say `ok`.",
+  "`npm run check:deploy` also checks the deployed app. All lines must say `ok`.",
 ];
 const inTerminal = `In another terminal, ask:
 

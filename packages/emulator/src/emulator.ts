@@ -5,7 +5,7 @@ import { createGateway } from "./gateway.js";
 import { assertKeys, type EmulatorOptions } from "./options.js";
 import { createRules } from "./script/rules.js";
 import { checkScript } from "./script/script.js";
-import { handlePreflight, openToAll } from "./server/cors.js";
+import { corsHeaders, handlePreflight } from "./server/cors.js";
 import { createDifferences } from "./server/differences.js";
 import type { Exchange, Handler } from "./server/exchange.js";
 import { hash } from "./server/hash.js";
@@ -184,7 +184,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
     const names = [...record.unknownFields, ...record.unknownFaults.map((fault) => `[[${fault}]]`)];
     const unknown = names.length > 0 && { [UNKNOWN]: joinNames(names) };
     const requestId = differences.hasRequestId && { "x-request-id": id };
-    const allHeaders = { ...headers, ...unknown, ...(cors ? openToAll : {}), ...requestId };
+    const allHeaders = { ...headers, ...unknown, ...(cors ? corsHeaders : {}), ...requestId };
     if (typeof body === "function" && request.method !== "HEAD") {
       const pulled = createPulledBody(request, body, (how) => end(record, how));
       return new Response(pulled, { status, headers: allHeaders });

@@ -88,7 +88,7 @@ test("time is divided by the speed", async () => {
 test.each([
   ["[[fail]] becomes Failed", "[[fail]]", 9, "Failed"],
   ["[[slow]] takes a minute", "[[slow]]", 59, "Processing"],
-  ["[[slow]] is Active then", "[[slow]]", 60, "Active"],
+  ["[[slow]] is Active after a minute", "[[slow]]", 60, "Active"],
 ])("%s", async (_, fault, seconds, status) => {
   const { clock, emulator } = createPacedEmulator();
   const id = await register(emulator, { Name: `hero ${fault}` });
@@ -124,7 +124,7 @@ describe("a form", () => {
     });
   });
 
-  test("may hold an address too, and gets the same id whatever its boundary", async () => {
+  test("can have a URL in place of a file, and gets the same id for another boundary", async () => {
     const readId = async () => (await readBody<Asset>(sendForm(createFastEmulator(), hero))).Id;
     expect(await readId()).toBe(await readId());
   });
@@ -173,7 +173,7 @@ describe("the lookup", () => {
     expect(await readRefusal(response)).toMatchObject({ param: "Id" });
   });
 
-  test("has forgotten the oldest of more than 2,000, and all after a reset", async () => {
+  test("forgets the oldest of more than 2,000, and all after a reset", async () => {
     const emulator = createFastEmulator();
     const first = await register(emulator);
     let last = "";

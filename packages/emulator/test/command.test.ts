@@ -110,8 +110,8 @@ describe("the command", () => {
 
   test("a command beside the emulator finds the gateway in its environment, and its exit code is returned", async () => {
     const ask = `const { GATEWAY_URL: url, GATEWAY_API_KEY: key } = process.env;
-    const answer = await fetch(url + "/v1/video/generations/none", { headers: { authorization: "Bearer " + key } });
-    console.log(answer.status, process.argv[1]);
+    const response = await fetch(url + "/v1/video/generations/none", { headers: { authorization: "Bearer " + key } });
+    console.log(response.status, process.argv[1]);
     process.exit(7);`;
     const node = [process.execPath, "--input-type=module", "--eval", ask];
     const { code, output } = await runToEnd("--quiet", "--", ...node, "--", "--port=none");

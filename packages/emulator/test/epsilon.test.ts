@@ -10,11 +10,11 @@ const routes = ["text2video", "image2video", "multi-image2video"].map((name) => 
 
 describe.each(routes)("%s", (path) => {
   test.each([{ prompt: "A reef" }, {}, [1, 2], "text", 7, null])(
-    "takes %j and gives a task",
-    async (createBody) => {
+    "accepts %j and returns a task",
+    async (body) => {
       const clock = createLeapingClock();
       const emulator = createFastEmulator({ clock, speed: 1 });
-      const { code, data } = await readBody<EpsilonResponse>(send(emulator, path, createBody));
+      const { code, data } = await readBody<EpsilonResponse>(send(emulator, path, body));
       expect(code).toBe(0);
       const words = new Set([data.task_status]);
       const query = () => readBody<EpsilonResponse>(send(emulator, `/epsilon/v1/videos/${data.task_id}`));
@@ -28,7 +28,7 @@ describe.each(routes)("%s", (path) => {
     },
   );
 
-  test("gives a task whose result is a video", async () => {
+  test("returns a task whose result is a video", async () => {
     const clock = createLeapingClock();
     const emulator = createFastEmulator({ clock });
     const { data } = await readBody<EpsilonResponse>(send(emulator, path, { prompt: "A lake" }));
@@ -45,7 +45,7 @@ describe.each(routes)("%s", (path) => {
     expect(response.status).toBe(400);
   });
 
-  test("plays faults anywhere in the body", async () => {
+  test("has the faults of any text in the body", async () => {
     const emulator = createFastEmulator();
     const createBody = (fault: string) => ({ input: { text: `A reef ${fault}` } });
     expect((await send(emulator, path, createBody("[[429]]"))).status).toBe(429);
@@ -56,7 +56,7 @@ describe.each(routes)("%s", (path) => {
   });
 });
 
-test("a list of lists is no fault", async () => {
+test("a list of lists is not a fault", async () => {
   const response = await send(createFastEmulator(), routes[0] ?? "", { points: [[500]], 'a\\"b': [[429]] });
   expect(response.status).toBe(200);
 });

@@ -95,7 +95,7 @@ test.each(readdirSync(folder))("%s has only faults that the emulator can serve",
   expect(cases.filter(({ right: [first] }) => first?.lesser)).toEqual([]);
 });
 
-test("each fault has a name of its own", () => {
+test("each fault has a unique name", () => {
   const names = readFaultCases().map(({ name }) => name);
   expect(names.length).toBeGreaterThan(160);
   expect(names.length).toBe(new Set(names).size);

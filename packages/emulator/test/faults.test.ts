@@ -24,7 +24,7 @@ function parseChunks(frames: readonly string[]): Chunk[] {
 }
 
 describe("[[429]] and [[500]]", () => {
-  test.each([gamma, stream])("[[429]] always refuses, and says when to come back (%o)", async (fields) => {
+  test.each([gamma, stream])("[[429]] always refuses, and says when to retry (%o)", async (fields) => {
     const emulator = createFastEmulator();
     for (let attempt = 0; attempt < 3; attempt++) {
       const response = await post(emulator, createRequest("hi [[429]]", fields));
@@ -57,7 +57,7 @@ describe("[[429]] and [[500]]", () => {
 });
 
 test.each(["truncate", "unconfirmed", "drop", "malformed", "error-frame"])(
-  "[[%s:1]] breaks one response to a body, and the next is whole",
+  "[[%s:1]] breaks one response to a body, and the next is complete",
   async (fault) => {
     const emulator = createFastEmulator();
     const send = (prompt: string) =>
@@ -135,7 +135,7 @@ test("[[slow]] takes its time without a stream too", async () => {
 });
 
 describe("[[stall]]", () => {
-  test("says something, then nothing until the request aborts", async () => {
+  test("sends some text, then nothing until the request aborts", async () => {
     const emulator = createFastEmulator();
     const controller = new AbortController();
     const response = await post(emulator, createRequest("hi [[stall]]", stream), {
@@ -194,7 +194,7 @@ describe("[[drop]]", () => {
 });
 
 describe("[[malformed]]", () => {
-  test("sends one frame of broken JSON after some text, and goes on", async () => {
+  test("sends one frame of broken JSON after some text, then the rest", async () => {
     const { frames } = await readFrames(
       await post(createFastEmulator(), createRequest("hi [[malformed]]", stream)),
     );
@@ -374,7 +374,7 @@ test.each([
   "What does [[nodiscard]] mean in C++?",
   "if [[ -f tea ]]; then echo [[ $x == y ]]; fi",
   "Open [[file:tea.org][the notes]]",
-])("Double brackets that are no fault are text: %s", async (prompt) => {
+])("Double brackets that are not a fault are text: %s", async (prompt) => {
   expect((await post(createFastEmulator(), createRequest(prompt))).status).toBe(200);
 });
 

@@ -58,7 +58,7 @@ async function createVideoURL(emulator: Emulator): Promise<string> {
 }
 
 describe("an image", () => {
-  test("is a sound PNG without alpha", async () => {
+  test("is a valid PNG without alpha", async () => {
     const emulator = createFastEmulator();
     const response = await emulator.fetch(await createImageURL(emulator));
     expect(response.status).toBe(200);
@@ -105,7 +105,7 @@ describe("an image", () => {
     const emulator = createFastEmulator({ media: { image: ({ width }) => ({ width, height: 8, fill }) } });
     const image = await readPNG(await readBytes(await emulator.fetch(await createImageURL(emulator))));
     expect([image.width, image.height]).toEqual([1024, 8]);
-    // the filter "up": the first row as it is, and no change in the second row
+    // the filter "up": the first row itself, then the difference to it
     expect([image.rows[1], image.rows[3 * 1024 + 2]]).toEqual([200, 0]);
   });
 
@@ -120,7 +120,7 @@ describe("an image", () => {
     expect(await draw("A fox", { image: ({ prompt }) => prompt })).toBe(await draw("A fox"));
   });
 
-  test("takes any prompt, however long and in whatever script", async () => {
+  test("accepts any prompt, however long and in whatever script", async () => {
     const emulator = createFastEmulator();
     for (const prompt of ["", " ", "雪の中の狐 🦊".repeat(500), "x".repeat(100_000), "\ud800\u0000é"]) {
       const response = await emulator.fetch(await createImageURL(emulator, { prompt }));
@@ -261,7 +261,7 @@ describe("the video", () => {
     expect(Buffer.compare(await readBytes(response), whole.slice(from, to + 1))).toBe(0);
   });
 
-  test.each(["bytes=99999999-", "bytes=-0"])("says so when there is nothing at %s", async (range) => {
+  test.each(["bytes=99999999-", "bytes=-0"])("returns 416 for the range %s", async (range) => {
     const { length } = await readBytes(await emulator.fetch(url));
     const response = await emulator.fetch(url, { headers: { range } });
     expect(response.status).toBe(416);
@@ -269,14 +269,14 @@ describe("the video", () => {
   });
 
   test.each(["bytes=5-1", "bytes=0-1,4-5", "bytes=-", "lines=0-1", "what"])(
-    "is given whole for Range: %s",
+    "is returned whole for Range: %s",
     async (range) => {
       const response = await emulator.fetch(url, { headers: { range } });
       expect(response.status).toBe(200);
     },
   );
 
-  test("is given whole when If-Range names another version", async () => {
+  test("is returned whole when If-Range names another version", async () => {
     const etag = (await emulator.fetch(url)).headers.get("etag") ?? "";
     const fetchStatus = async (condition: string) =>
       (await emulator.fetch(url, { headers: { range: "bytes=0-9", "if-range": condition } })).status;
@@ -284,7 +284,7 @@ describe("the video", () => {
   });
 });
 
-test("HEAD knows no ranges", async () => {
+test("HEAD ignores Range", async () => {
   const emulator = createFastEmulator();
   const init = { method: "HEAD", headers: { range: "bytes=0-9" } };
   const head = await emulator.fetch(await createVideoURL(emulator), init);
@@ -307,8 +307,8 @@ test.each([
   expect(emulator.requests.at(-1)).toMatchObject({ method: "HEAD", status: 200, finished: true });
 });
 
-describe("an address", () => {
-  test("needs no key, and is good for a day", async () => {
+describe("the URL of a file", () => {
+  test("needs no key, and is valid for a day", async () => {
     const clock = createLeapingClock();
     const emulator = createFastEmulator({ clock });
     const url = await createImageURL(emulator);
@@ -320,7 +320,7 @@ describe("an address", () => {
     expect(await readRefusal(response)).toMatchObject({ code: "url_expired" });
   });
 
-  test("can't be made up or prolonged", async () => {
+  test("can't be forged or prolonged", async () => {
     const emulator = createFastEmulator();
     const url = new URL(await createImageURL(emulator));
     const changeURL = (change: (made: URL) => void) => {
@@ -343,7 +343,7 @@ describe("an address", () => {
     }
   });
 
-  test("leads nowhere after a reset", async () => {
+  test("is not found after a reset", async () => {
     const emulator = createFastEmulator();
     const url = await createImageURL(emulator);
     emulator.reset();
@@ -352,7 +352,7 @@ describe("an address", () => {
     expect(await readRefusal(response)).toMatchObject({ code: "file_not_found" });
   });
 
-  test("leads nowhere once 5,000 younger files are there", async () => {
+  test("is not found once there are 5,000 newer files", async () => {
     const emulator = createFastEmulator();
     const url = await createImageURL(emulator);
     const sequence = {
@@ -364,15 +364,15 @@ describe("an address", () => {
   });
 
   test.each<[string, Partial<EmulatorOptions>, string]>([
-    ["where the request came to", {}, "https://gateway.test/files/"],
-    ["the origin of the request", { origin: "https://media.example/" }, "https://media.example/files/"],
+    ["the origin of the request", {}, "https://gateway.test/files/"],
+    ["the option origin", { origin: "https://media.example/" }, "https://media.example/files/"],
   ])("begins with %s", async (_, options, start) => {
     const emulator = createFastEmulator(options);
     for (const url of [await createImageURL(emulator), await createVideoURL(emulator)])
       expect(url.startsWith(start)).toBe(true);
   });
 
-  test("works over a real socket, range included", async () => {
+  test("works over a real socket, with ranges", async () => {
     const emulator = createFastEmulator();
     const served = await serve(emulator, { port: 0 });
     try {

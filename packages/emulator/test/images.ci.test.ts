@@ -20,9 +20,9 @@ async function generateImages(fields: object) {
   );
 }
 
-const painters = Object.values(models).filter((model) => model.kind === "image");
-describe.each(painters)("$id", ({ id: model, sizes }) => {
-  test.each(sizes)("An image at %s is a PNG of as many pixels", async (wanted) => {
+const imageModels = Object.values(models).filter((model) => model.kind === "image");
+describe.each(imageModels)("$id", ({ id: model, sizes }) => {
+  test.each(sizes)("An image at %s is a PNG of this size", async (wanted) => {
     const [{ response, size } = expect.fail("no image")] = await generateImages({ model, size: wanted });
     const { width, height, rows } = await readPNG(await readBytes(response));
     expect([`${width}x${height}`, size]).toEqual([wanted, wanted]);
@@ -30,7 +30,7 @@ describe.each(painters)("$id", ({ id: model, sizes }) => {
   });
 });
 
-test("The pixels are others for each image of a set", async () => {
+test("The pixels differ for each image of a set", async () => {
   const set = await generateImages({ size: "864x1152", sequential_image_generation: "auto" });
   const images = await Promise.all(
     set.map(async ({ response }) => hash("sha1", (await readPNG(await readBytes(response))).rows)),
@@ -38,7 +38,7 @@ test("The pixels are others for each image of a set", async () => {
   expect(new Set(images).size).toBe(4);
 });
 
-test("An image of the most pixels is a small file", async () => {
+test("An image of the maximum size is a small file", async () => {
   const [{ response } = expect.fail("no image")] = await generateImages({ size: "6240x2656" });
   const bytes = await readBytes(response);
   expect(response.headers.get("content-length")).toBe(String(bytes.length));

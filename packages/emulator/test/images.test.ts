@@ -42,7 +42,7 @@ test("a result has every documented field", async () => {
 });
 
 test.each(Object.values(models).filter((model) => model.kind === "image"))(
-  "$id has a default size, and its PNG has as many pixels",
+  "$id has a default size, and its PNG has this size",
   async ({ id: model, sizes }) => {
     const emulator = createFastEmulator();
     const { data } = await generate(emulator, { model });
@@ -58,13 +58,13 @@ describe("a sequence", () => {
   const limitImages = (max_images: number) => ({ sequential_image_generation_options: { max_images } });
 
   test.each<[string, number, object]>([
-    ["is as long as it may be", 3, { ...auto, ...limitImages(3) }],
-    ["is as long as the prompt says", 2, { ...auto, ...limitImages(5), prompt: "Two foxes" }],
-    ["is never longer than it may be", 3, { ...auto, ...limitImages(3), prompt: "9 foxes" }],
-    ["may be of one", 1, { ...auto, ...limitImages(1) }],
-    ["has some length where none is given", 4, auto],
-    ["is not made of millions", 15, { ...auto, ...limitImages(1_000_000) }],
-    ["needs to be asked for", 1, limitImages(3)],
+    ["has max_images images", 3, { ...auto, ...limitImages(3) }],
+    ["has as many images as the prompt says", 2, { ...auto, ...limitImages(5), prompt: "Two foxes" }],
+    ["never has more than max_images images", 3, { ...auto, ...limitImages(3), prompt: "9 foxes" }],
+    ["can have one image", 1, { ...auto, ...limitImages(1) }],
+    ["has 4 images by default", 4, auto],
+    ["has at most 15 images", 15, { ...auto, ...limitImages(1_000_000) }],
+    ["needs sequential_image_generation", 1, limitImages(3)],
   ])("%s: %i", async (_, count, fields) => {
     const { data, usage } = await generate(createFastEmulator(), { ...fields, size: "1024x1024" });
     expect(data).toHaveLength(count);
@@ -99,7 +99,7 @@ describe("the pixels", () => {
     return hash("sha1", rows);
   }
 
-  test("are the same for the same seed, and others for another prompt, seed or model", async () => {
+  test("are the same for the same seed, and differ for another prompt or seed", async () => {
     const emulator = createFastEmulator();
     const first = await readPixels(emulator, { seed: 7 });
     expect(await readPixels(emulator, { seed: 7 })).toBe(first);
@@ -107,7 +107,7 @@ describe("the pixels", () => {
     expect(await readPixels(emulator, { seed: 7, prompt: "A fox in the sand" })).not.toBe(first);
   });
 
-  test("are others each time without a seed", async () => {
+  test("differ each time without a seed", async () => {
     const emulator = createFastEmulator();
     expect(await readPixels(emulator, {})).not.toBe(await readPixels(emulator, {}));
   });
@@ -158,7 +158,7 @@ test("a generation takes some seconds, more for more images, less at a higher sp
   expect(await measureWait(Infinity)).toEqual([]);
 });
 
-test("a generation takes as long as the options say, whatever its length", async () => {
+test("a generation takes as long as durations.imageMs says, whatever its number of images", async () => {
   const clock = createLeapingClock();
   const emulator = createFastEmulator({ clock, speed: 2, durations: { imageMs: 3000 } });
   await generate(emulator, { sequential_image_generation: "auto" });

@@ -48,7 +48,7 @@ describe("a stream", () => {
     expect(emulator.requests[0]).toMatchObject({ deltas: 0, aborted: true, finished: false });
   });
 
-  test("fails when the request aborts while the model is at work", async () => {
+  test("fails when the request aborts while the reader waits", async () => {
     const controller = new AbortController();
     const clock = createSleepingClock();
     const emulator = createFastEmulator({ clock, speed: 1 });
@@ -61,7 +61,7 @@ describe("a stream", () => {
     expect(emulator.requests[0]).toMatchObject({ deltas: 0, aborted: true });
   });
 
-  test("wakes its clock when cancelled, and counts as aborted", async () => {
+  test("stops waiting when cancelled, and is recorded as aborted", async () => {
     const clock = createSleepingClock();
     const emulator = createFastEmulator({ clock, speed: 1 });
     const reader = getReader(await post(emulator, streamed));
@@ -109,7 +109,7 @@ describe("the network", () => {
     expect(emulator.requests[0]).toMatchObject({ status: undefined, aborted: false, finished: false });
   });
 
-  test("fails only the chosen requests, by their kind and by their number", async () => {
+  test("fails only the requests that the option chooses, by path and by number", async () => {
     const emulator = createFastEmulator({
       faults: ({ path }, nth) => (path !== "/" && nth < 3 ? "refuse" : undefined),
     });
@@ -169,14 +169,14 @@ describe("the record of a request", () => {
     expect(JSON.stringify(emulator.requests)).not.toContain(KEY);
   });
 
-  test("has a body without JSON as text, and none as undefined", async () => {
+  test("has a body that is not JSON as text, and undefined without a body", async () => {
     const emulator = createFastEmulator();
     await post(emulator, "{oops");
     await emulator.fetch("https://gateway.test/");
     expect(emulator.requests.map(({ body }) => body)).toEqual(["{oops", undefined]);
   });
 
-  test("is among the last 1,000, or as many as the option says", async () => {
+  test("is one of the last 1,000, or of as many as maxRequests says", async () => {
     const emulator = createFastEmulator({ maxRequests: 3 });
     const { requests } = emulator;
     const usual = createFastEmulator();
@@ -203,7 +203,7 @@ describe("fetch", () => {
       () => [new Request(URL_OF_CHAT, init), { remoteAddr: {} } as RequestInit],
     ],
     ["a Request and an init", () => [new Request(URL_OF_CHAT, { method: "POST" }), init]],
-  ])("takes %s, detached from its object", async (_, input) => {
+  ])("accepts %s, detached from the emulator", async (_, input) => {
     const { fetch } = createFastEmulator();
     expect((await fetch(...input())).status).toBe(200);
   });

@@ -71,7 +71,7 @@ test("registers an asset from a form", async () => {
   expect(await readBody(send(emulator, "/gamma/asset/GetAsset", { Id }))).toMatchObject({ Status: "Active" });
 });
 
-test("takes a task of the second vendor", async () => {
+test("creates a task of the second video vendor", async () => {
   const response = send(createFastEmulator(), "/epsilon/v1/videos/text2video", { prompt: "A reef" });
   expect(await readBody(response)).toMatchObject({ code: 0, data: { task_id: expect.any(String) } });
 });

@@ -37,7 +37,7 @@ function createFolder(): string {
   return folder;
 }
 
-/** Starts a recorder in front of a gateway. `text` returns everything on the disk, file names included. */
+/** Starts a recorder in front of a gateway. `readDisk` returns everything on the disk, file names included. */
 async function startRecorder(gateway: Handler, folder = createFolder()) {
   const ended: RecordedExchange[] = [];
   const options = {
@@ -75,7 +75,7 @@ function replayFolder(folder: string, options: Partial<ReplayOptions> = {}) {
 }
 
 describe("a recorded exchange", () => {
-  test("is passed on as it is, and replayed with the same status, headers and bytes", async () => {
+  test("is passed on unchanged, and replayed with the same status, headers and bytes", async () => {
     const { folder, ...recorder } = await startRecorder(createFastEmulator());
     const stream = createInit(createRequest("Tell me about tea", { stream: true }));
     const sent = await (await recorder.fetch("/v1/chat/completions", stream)).text();
@@ -110,7 +110,7 @@ describe("a recorded exchange", () => {
     expect(replayed.failure).toBeInstanceOf(TypeError);
   });
 
-  test("is a text that people can read: one field or one event a line", async () => {
+  test("is readable JSON: one field or one event per line", async () => {
     const { ...recorder } = await startRecorder(createFastEmulator());
     await (
       await recorder.fetch("/v1/chat/completions", createInit(createRequest("hi", { stream: true })))
@@ -136,11 +136,11 @@ describe("a recorded exchange", () => {
   test("A recorded form has the names of its files, and the gateway gets the files", async () => {
     const gateway = createFastEmulator();
     const { readDisk, ...recorder } = await startRecorder(gateway);
-    const createForm = new FormData();
+    const form = new FormData();
     const fields = { model: "gamma-asset", GroupId: "g", Name: "Castle", AssetType: "Image" };
-    for (const [name, value] of Object.entries(fields)) createForm.set(name, value);
-    createForm.set("URL", new File(["canary of the file"], "castle.png", { type: "image/png" }));
-    const init = { method: "POST", headers: { authorization: `Bearer ${KEY}` }, body: createForm };
+    for (const [name, value] of Object.entries(fields)) form.set(name, value);
+    form.set("URL", new File(["canary of the file"], "castle.png", { type: "image/png" }));
+    const init = { method: "POST", headers: { authorization: `Bearer ${KEY}` }, body: form };
     expect((await recorder.fetch("/gamma/asset/CreateAsset", init)).status).toBe(200);
     expect(gateway.requests[0]?.body).toMatchObject({ URL: { name: "castle.png", size: 18 } });
     expect(readDisk()).toContain('"name": "castle.png"');
@@ -355,7 +355,7 @@ describe("a secret is never on the disk", () => {
     expect(readDisk()).not.toContain(CANARY);
   });
 
-  test("A secret of requests that came before is not written", async () => {
+  test("A secret of earlier requests is not written", async () => {
     const { readDisk, ...recorder } = await startRecorder({
       fetch: async () => Response.json({ last: CANARY }),
     });
@@ -408,7 +408,7 @@ describe("a replay", () => {
     expect(clock.sleeps).toEqual(sleeps);
   });
 
-  test("gives equal requests their recordings in order, then the last one again", async () => {
+  test("returns the recordings of equal requests in order, then the last one again", async () => {
     const recordings = ["QUEUED", "SUCCESS"].map((status, at) => {
       const { events: _, ...response } = hello.response;
       return { name: `${at}`, recording: { ...hello, response: { ...response, body: { status } } } };
@@ -506,10 +506,10 @@ describe("a replay", () => {
   });
 
   test.each([
-    ["that is no JSON", "{", "it is not JSON"],
+    ["that is not JSON", "{", "it is not JSON"],
     ["without a field", '{ "version": 1 }', "recordedAt"],
     ["of another version", JSON.stringify({ ...hello, version: 2 }), "version"],
-  ])("names a file %s, and where it is", (_, text, path) => {
+  ])("names a file %s, and the wrong field", (_, text, path) => {
     const folder = createFolder();
     writeFileSync(join(folder, "0001.json"), text);
     expect(() => readRecordings(folder)).toThrow(/0001\.json is not a recording/);

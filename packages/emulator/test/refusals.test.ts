@@ -97,11 +97,11 @@ describe("a path", () => {
     const { faults } = (await response.json()) as { faults: Record<string, Record<string, string>> };
     const source = await readFile(new URL("../src/emulator.ts", import.meta.url), "utf8");
     const rows = [...source.matchAll(/^ \* \| `(\[\[[\w-]+\]\])` +\| (.*?) *\|/gm)];
-    for (const [room, known] of Object.entries(faults)) {
+    for (const [endpoint, known] of Object.entries(faults)) {
       const listed = rows.filter(
-        ([, , rooms = ""]) => rooms === "all" || rooms.split(/, | and /).includes(room),
+        ([, , endpoints = ""]) => endpoints === "all" || endpoints.split(/, | and /).includes(endpoint),
       );
-      expect(listed.map(([, fault]) => fault).toSorted(), room).toEqual(Object.keys(known).toSorted());
+      expect(listed.map(([, fault]) => fault).toSorted(), endpoint).toEqual(Object.keys(known).toSorted());
     }
   });
 });
@@ -293,7 +293,7 @@ test("The list of models and the responses endpoint, which tools ask first, are 
     expect(await readHint(path)).toMatch(/Ask by chat completions: POST \/v1\/chat\/completions\./);
 });
 
-describe("What other clients send for a response that the gateway never gives is refused with a hint", () => {
+describe("Fields for a response that the gateway never returns are refused with a hint", () => {
   const schema = { type: "object" };
   test.each([
     ["functions", "alpha-v4.1-flash", { functions: [{ name: "x" }] }, /use `tools`/],
@@ -305,7 +305,7 @@ describe("What other clients send for a response that the gateway never gives is
     expect(await readRefusal(response)).toMatchObject({ param, message: expect.stringMatching(fix) });
   });
 
-  test("JSON mode changes nothing where a model has none", async () => {
+  test("JSON mode is ignored for a model without it", async () => {
     const fields = { model: "delta-5.3", response_format: { type: "json_object" }, functions: null };
     expect((await post(createFastEmulator(), { ...createRequest("hi"), ...fields })).status).toBe(200);
   });

@@ -14,7 +14,7 @@ type Script = NonNullable<EmulatorOptions["script"]>;
 const createScripted = (...replies: Script["replies"]) => createFastEmulator({ script: { replies } });
 
 describe("a response of a script", () => {
-  test("is given to the requests whose prompt has its words, in any case", async () => {
+  test("is the reply to requests whose prompt has its words, in any case", async () => {
     const emulator = createScripted({
       prompt: "weather",
       content: "It rains.",
@@ -35,7 +35,7 @@ describe("a response of a script", () => {
     expect((await readMessage(emulator, createRequest("hi"))).content).not.toBe("From delta.");
   });
 
-  test("is the first that fits; one with a number of times makes room for the next", async () => {
+  test("is the first that fits, until its number of times is used up", async () => {
     const emulator = createScripted({ content: "first", times: 1 }, { content: "then" });
     const contents = [
       await readMessage(emulator, createRequest("hi")),
@@ -64,7 +64,7 @@ describe("a response of a script", () => {
     expect(second.content).toBe("It rains in Paris.");
   });
 
-  test("leaves the reply to the function `chat`, if that has one", async () => {
+  test("gives way to a reply of the function `chat`", async () => {
     const emulator = createFastEmulator({
       script: { replies: [{ content: "of the script" }] },
       chat: ({ messages }) => (messages.length > 1 ? "of the function" : undefined),

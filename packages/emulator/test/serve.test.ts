@@ -43,21 +43,21 @@ describe("over real sockets", () => {
   });
 
   test("headers arrive before the first frame is made", async () => {
-    let toFrame = (_: string) => {};
-    const createBody = new ReadableStream<Uint8Array>({
+    let sendFrame = (_: string) => {};
+    const body = new ReadableStream<Uint8Array>({
       start(controller) {
-        toFrame = (text) => controller.enqueue(new TextEncoder().encode(text));
+        sendFrame = (text) => controller.enqueue(new TextEncoder().encode(text));
       },
     });
-    const served = await serve({ fetch: async () => new Response(createBody) }, { port: 0 });
+    const served = await serve({ fetch: async () => new Response(body) }, { port: 0 });
     closing.push(served.close);
     const response = await fetch(served.url);
-    toFrame("one");
+    sendFrame("one");
     const { value } = (await response.body?.getReader().read()) ?? {};
     expect(new TextDecoder().decode(value)).toBe("one");
   });
 
-  test("a client that aborts is recorded as gone", async () => {
+  test("a client that aborts is recorded as aborted", async () => {
     const { emulator, served } = await serveEmulator();
     const controller = new AbortController();
     const response = await sendTo(served, createRequest("hi [[stall]]", { stream: true }), {
@@ -69,7 +69,7 @@ describe("over real sockets", () => {
     await expect.poll(() => emulator.requests[0]).toMatchObject({ aborted: true, finished: false });
   });
 
-  test("a client that disconnects before the response is recorded too", async () => {
+  test("a client that disconnects before the response is recorded as aborted", async () => {
     const { emulator, served } = await serveEmulator();
     const controller = new AbortController();
     const response = sendTo(served, createRequest("hi [[stall]]"), { signal: controller.signal });
@@ -79,7 +79,7 @@ describe("over real sockets", () => {
     await expect.poll(() => emulator.requests[0]?.aborted).toBe(true);
   });
 
-  test("a client that stops reading holds the model up", async () => {
+  test("a client that stops reading stops the stream", async () => {
     const { emulator, served } = await serveEmulator({ chat: () => "so much to say ".repeat(50_000) });
     const socket = connect(Number(new URL(served.url).port), "127.0.0.1");
     closing.push(() => socket.destroy());
@@ -105,28 +105,29 @@ describe("over real sockets", () => {
 
   test("a client that disconnects ends the body of a handler that ignores the request's signal", async () => {
     const piece = new Uint8Array(1000);
-    let leave = () => {};
-    const left = new Promise<void>((resolve) => {
-      leave = resolve;
+    let onCancel = () => {};
+    const cancelled = new Promise<void>((resolve) => {
+      onCancel = resolve;
     });
-    const createBody = () => new ReadableStream({ pull: (stream) => stream.enqueue(piece), cancel: leave });
+    const createBody = () =>
+      new ReadableStream({ pull: (stream) => stream.enqueue(piece), cancel: onCancel });
     const served = await serve({ fetch: async () => new Response(createBody()) }, { port: 0 });
     closing.push(served.close);
     const reader = (await fetch(served.url)).body?.getReader();
     await reader?.read();
     await reader?.cancel();
-    await left;
+    await cancelled;
   });
 
-  test.each(["cancels", "leaves", "reads a piece and cancels"])(
-    "A response that refuses a body reaches its client, where the handler %s",
+  test.each(["cancels it", "ignores it", "reads a piece and cancels it"])(
+    "A client gets the response to a body that the handler refuses, where the handler %s",
     async (act) => {
       let isFirst = true;
       const fetch = async (request: Request) => {
         if (!isFirst) return new Response(`then ${await request.text()}`);
         isFirst = false;
-        const reader = act === "leaves" ? undefined : request.body?.getReader();
-        if (act === "reads a piece and cancels") await reader?.read();
+        const reader = act === "ignores it" ? undefined : request.body?.getReader();
+        if (act === "reads a piece and cancels it") await reader?.read();
         await reader?.cancel();
         return new Response("refused", { status: 413 });
       };
@@ -161,7 +162,7 @@ describe("over real sockets", () => {
     }
   });
 
-  test("a dropped stream is a lost connection, with the text before it delivered", async () => {
+  test("a client gets the text before a dropped connection", async () => {
     const { served } = await serveEmulator();
     const fields = { model: "gamma-chat-1-6-251015", stream: true };
     const { frames, failure } = await readFrames(await sendTo(served, createRequest("hi [[drop]]", fields)));
@@ -182,7 +183,7 @@ describe("over real sockets", () => {
     expect((await reading).failure).toBeInstanceOf(TypeError);
   });
 
-  test("odd requests don't end the server", async () => {
+  test("malformed requests don't end the server", async () => {
     const { served } = await serveEmulator();
     for (const line of [
       "GET http://elsewhere.example/v1 HTTP/1.1\r\nHost: %%\r\n\r\n",
@@ -198,7 +199,7 @@ describe("over real sockets", () => {
   });
 });
 
-test("an emulator does not listen on its own", () => {
+test("an emulator does not listen on a port by itself", () => {
   expect(Object.keys(createEmulator({ apiKeys: [KEY] }))).toEqual([
     "fetch",
     "clientOptions",

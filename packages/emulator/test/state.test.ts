@@ -10,7 +10,7 @@ beforeEach(() => {
   now = Date.now();
 });
 
-/** Starts an emulator with the state of the one before, copied as plain data. */
+/** Starts an emulator with the state of the previous emulator, copied as plain data. */
 function restart() {
   // `structuredClone` throws for values that can't be stored
   state = structuredClone(state);

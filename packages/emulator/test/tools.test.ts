@@ -42,7 +42,7 @@ describe("tools are called", () => {
     ["never with none", "Use get_weather", { tool_choice: "none" }, []],
     ["not because they are there", "What's the weather like?", { tool_choice: "auto" }, []],
     ["not because their name comes up", "What is get_weather?", {}, []],
-    ["by delta too", "Use get_weather", { model: "delta-5.3" }, ["get_weather"]],
+    ["by delta-5.3, too", "Use get_weather", { model: "delta-5.3" }, ["get_weather"]],
   ])("%s", async (_, prompt, fields, names) => {
     const calls = await readCalls(prompt, { tools, ...fields });
     expect(calls.map(([name]) => name)).toEqual(names);
@@ -67,7 +67,7 @@ test("every call has a unique id, within one message and across messages", async
   expect(new Set(ids).size).toBe(4);
 });
 
-test("arguments take what the prompt offers", async () => {
+test("arguments have the values of the prompt", async () => {
   const prompt = "Use get_weather for the weather in New York, in fahrenheit";
   expect(await readCalls(prompt, { tools: [weather] })).toEqual([
     ["get_weather", { city: "New York", unit: "fahrenheit" }],
@@ -167,7 +167,7 @@ describe("arguments satisfy their schema:", () => {
       expect.stringMatching(/^[A-Z]{3}-\d{2,4}/),
     ],
     [
-      "a pattern of a least length",
+      "a pattern with a minimum length",
       { type: "string", pattern: "^[a-f0-9]+$", minLength: 32 },
       expect.stringMatching(/^[a-f0-9]{32,}$/),
     ],
@@ -246,7 +246,7 @@ describe("arguments satisfy their schema:", () => {
     ]);
   });
 
-  test("no property is made up where none is allowed", async () => {
+  test("no property is added where none is allowed", async () => {
     const parameters = { type: "object", properties: {}, additionalProperties: false };
     expect(await readCalls("Use the tool", { tools: [createTool("refresh", parameters)] })).toEqual([
       ["refresh", {}],

@@ -107,7 +107,7 @@ test("The role `developer` of newer OpenAI clients is refused with the role to s
   );
 });
 
-describe("the errors speak of HTTP, and of no library's functions", () => {
+describe("the errors use the terms of HTTP, and name no library's functions", () => {
   test.each<[string, object]>([
     ["no model", { model: undefined }],
     ["a model of another type", { model: 7 }],

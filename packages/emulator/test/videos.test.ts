@@ -96,7 +96,7 @@ describe("the receipt", () => {
 describe.each(envelopedModels)("a task of %s", (model) => {
   const isBeta = model.startsWith("beta");
 
-  test("goes through its states in one to two minutes", async () => {
+  test("has its states in order within one to two minutes", async () => {
     const { clock, emulator } = createPacedEmulator();
     const { id } = await create(emulator, families[model]);
     const start = clock.now();
@@ -234,7 +234,7 @@ describe.each(runningModels)("a task of %s", (model) => {
     });
   });
 
-  test("is shown bare with [[flat]]", async () => {
+  test("has no envelope with [[flat]]", async () => {
     const { clock, emulator } = createPacedEmulator();
     const { id } = await create(emulator, createContentRequest(model, "A reef [[flat]]"));
     const running = await query<Bare>(emulator, id);
@@ -273,7 +273,7 @@ test("gamma-video-2.0 returns the last frame on request", async () => {
   expect(String.fromCharCode(...bytes.subarray(1, 4))).toBe("PNG");
 });
 
-test("the label says which workflow it was", async () => {
+test("`action` says if the video has a first and a last frame", async () => {
   const createFrame = (type: string) => ({ type, url: image });
   const createItem = (role: string) => ({ type: "image_url", image_url: { url: image }, role });
   const readAction = async (body: object) => (await readFinished(body)).action;

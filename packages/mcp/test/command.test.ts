@@ -377,7 +377,7 @@ describe("The exit code", () => {
     [2, ["image", "Hi", "--set", "seed"], "--set seed: write it as field=value"],
     [2, ["video", "words", "--resume", "t"], "leave the words out"],
     // the emulator refuses an unknown fault
-    [1, ["chat", "Hi [[no-such-scene]]"], "Nothing was billed."],
+    [1, ["chat", "Hi [[no-such-fault]]"], "Nothing was billed."],
     [3, ["image", "Hi [[drop]]"], "It may be billed."],
     [3, ["chat", "Hi [[drop]]"], "It may be billed."],
   ])("is %i for sluice %j", async (code, args, text) => {

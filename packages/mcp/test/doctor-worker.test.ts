@@ -99,7 +99,7 @@ test.each(Object.keys(broken))("finds a Worker that breaks %s", async (name) => 
   expect(code).toBe(1);
 });
 
-test("says nothing about a Worker where there is none", async () => {
+test("says nothing about a Worker at the address of a gateway", async () => {
   const { out } = await openDoctor(createEmulator({ apiKeys: [KEY] }).fetch)(["--json"]);
   const names = JSON.parse(out).rows.map(({ name }: { name: string }) => name);
   expect(names.filter((name: string) => name.startsWith("worker-"))).toEqual([]);

@@ -110,7 +110,7 @@ test("a stopped sluice doctor says what may be charged, and has written what it 
   expect([code, out]).toEqual([130, ""]);
 });
 
-test("the guide shows the output as it is", async () => {
+test("the guide shows the real output", async () => {
   const guide = readFileSync(new URL("../../../docs/guides/mcp.md", import.meta.url), "utf8");
   const [, sample = ""] = /```txt\n(.*?)```/s.exec(guide) ?? [];
   const { emulator } = openEmulator({ differs: ["request-id"] });

@@ -12,11 +12,11 @@ import { NAME, SCHEMA_URL } from "./name.js";
 /** The metrics of calls and tools. */
 export interface Instruments {
   /** Records the end of a call. */
-  call(base: Attributes, event: EndEvent): void;
+  recordCall(base: Attributes, event: EndEvent): void;
   /** Records the time to the first chunk of a stream, in milliseconds. */
-  firstChunk(base: Attributes, ms: number): void;
+  recordFirstChunk(base: Attributes, ms: number): void;
   /** Records a tool run. */
-  tool(name: string, ms: number, errorType: string | undefined): void;
+  recordTool(name: string, ms: number, errorType: string | undefined): void;
 }
 
 /** Bucket boundaries of the conventions, in seconds. */
@@ -27,7 +27,7 @@ const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 /** The metrics of the conventions. `per operation` metrics also have a histogram. */
 const COUNTS = [
   ["input_tokens", "Number of input tokens, the cached ones included.", "per operation"],
-  ["output_tokens", "Number of output tokens, those of the thinking included.", "per operation"],
+  ["output_tokens", "Number of output tokens, the thinking included.", "per operation"],
   ["cache_read.input_tokens", "Number of input tokens from the cache.", ""],
   ["reasoning.output_tokens", "Number of output tokens of the thinking.", ""],
 ] as const;
@@ -37,30 +37,35 @@ export function createInstruments(provider: MeterProvider): Instruments {
   const meter = provider.getMeter(NAME, undefined, { schemaUrl: SCHEMA_URL });
   const createHistogram = (unit: string, bounds: number[]) => (name: string, description: string) =>
     meter.createHistogram(name, { unit, description, advice: { explicitBucketBoundaries: bounds } });
-  const ofSeconds = createHistogram("s", SECONDS);
-  const ofTokens = createHistogram("{token}", TOKENS);
-  const ofInference = ofSeconds(
+  const createSecondsHistogram = createHistogram("s", SECONDS);
+  const createTokensHistogram = createHistogram("{token}", TOKENS);
+  const inferenceDuration = createSecondsHistogram(
     "gen_ai.client.inference.duration",
     "Duration of a call in which a model makes something.",
   );
-  const ofOthers = ofSeconds("gen_ai.client.operation.duration", "Duration of any other call.");
-  const toFirst = ofSeconds(
+  const operationDuration = createSecondsHistogram(
+    "gen_ai.client.operation.duration",
+    "Duration of any other call.",
+  );
+  const timeToFirstChunk = createSecondsHistogram(
     "gen_ai.client.inference.time_to_first_chunk",
     "Time to the first chunk of a stream.",
   );
-  const ofTool = ofSeconds("gen_ai.execute_tool.duration", "Duration of a tool's run.");
+  const toolDuration = createSecondsHistogram("gen_ai.execute_tool.duration", "Duration of a tool's run.");
   const counts = COUNTS.map(([name, description, isPerOperation]) => ({
     attribute: `gen_ai.usage.${name}`,
     total: meter.createCounter(`gen_ai.client.inference.usage.${name}`, { unit: "{token}", description }),
-    each: isPerOperation ? ofTokens(`gen_ai.client.inference.operation.${name}`, description) : undefined,
+    each: isPerOperation
+      ? createTokensHistogram(`gen_ai.client.inference.operation.${name}`, description)
+      : undefined,
   }));
   return {
-    call(base, event) {
+    recordCall(base, event) {
       const errorType = getErrorType(event);
       const { "gen_ai.response.model": model } = createEndAttributes(event);
       const own = { ...base, ...(model !== undefined && { "gen_ai.response.model": model }) };
       const hasInferred = isInference(getOperation(event));
-      const duration = hasInferred ? ofInference : ofOthers;
+      const duration = hasInferred ? inferenceDuration : operationDuration;
       duration.record(event.durationMs / 1000, { ...own, ...(errorType && { "error.type": errorType }) });
       if (!hasInferred) return;
       const usage = createUsageAttributes(event);
@@ -71,9 +76,9 @@ export function createInstruments(provider: MeterProvider): Instruments {
         each?.record(count, own);
       }
     },
-    firstChunk: (base, ms) => toFirst.record(ms / 1000, base),
-    tool: (name, ms, errorType) =>
-      ofTool.record(ms / 1000, {
+    recordFirstChunk: (base, ms) => timeToFirstChunk.record(ms / 1000, base),
+    recordTool: (name, ms, errorType) =>
+      toolDuration.record(ms / 1000, {
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": name,
         ...(errorType && { "error.type": errorType }),

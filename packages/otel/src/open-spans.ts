@@ -3,7 +3,7 @@ import type { Span } from "@opentelemetry/api";
 /** Open spans by key. */
 export interface OpenSpans {
   /** Returns the span of `key`, or starts it with `start`. Returns undefined if the span was abandoned. */
-  of(key: string, start: () => Span): Span | undefined;
+  getOrStart(key: string, start: () => Span): Span | undefined;
   /** Removes `key`, because its span ends now. */
   close(key: string): void;
 }
@@ -18,7 +18,7 @@ export function createOpenSpans(max: number): OpenSpans {
   const open = new Map<string, Span>();
   const abandoned = new Set<string>();
   return {
-    of(key, start) {
+    getOrStart(key, start) {
       const known = open.get(key);
       if (known || abandoned.has(key)) return known;
       const span = start();

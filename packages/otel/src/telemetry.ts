@@ -116,27 +116,27 @@ export function createTelemetry({
   return { headers, onEvent };
 
   function headers(request: CallInfo): Readonly<Record<string, string>> {
-    const span = isOfCall(request) ? getSpan(request) : trace.getSpan(context.active());
+    const span = isCallRequest(request) ? getSpan(request) : trace.getSpan(context.active());
     const traceparent = formatTraceparent(span?.spanContext());
     return traceparent ? { traceparent } : {};
   }
 
   function onEvent(event: ClientEvent): void {
-    if ("kind" in event) noteCall(event);
-    else if ("toolCallId" in event) noteTool(event);
+    if ("kind" in event) recordCall(event);
+    else if ("toolCallId" in event) recordTool(event);
   }
 
-  function noteCall(event: CallEvent): void {
+  function recordCall(event: CallEvent): void {
     const span = getSpan(event, event.type === "end" ? event.durationMs : 0);
-    if (span) noteStep(span, event);
+    if (span) recordStep(span, event);
     if (event.type === "first-chunk" && isInference(getOperation(event)))
-      getInstruments().firstChunk(createBase(event), event.durationMs);
+      getInstruments().recordFirstChunk(createBase(event), event.durationMs);
     if (event.type !== "end") return;
     open.close(event.callId);
-    getInstruments().call(createBase(event), event);
+    getInstruments().recordCall(createBase(event), event);
   }
 
-  function noteStep(span: Span, event: CallEvent): void {
+  function recordStep(span: Span, event: CallEvent): void {
     if (event.type === "request") {
       const resent = event.attempt > 1 && { "http.request.resend_count": event.attempt - 1 };
       span.setAttributes({ ...server, ...resent });
@@ -162,17 +162,17 @@ export function createTelemetry({
     span.end();
   }
 
-  function noteTool(event: ToolEvent): void {
+  function recordTool(event: ToolEvent): void {
     const key = `${event.messageId} ${event.toolCallId}`;
     const ms = event.type === "tool-end" ? event.durationMs : 0;
-    const span = open.of(key, () => startTool(event, ms));
+    const span = open.getOrStart(key, () => startTool(event, ms));
     if (event.type !== "tool-end") return;
     open.close(key);
     const errorType = getToolError(event);
     span?.setAttributes({ "sluice.outcome": event.state, ...(errorType && { "error.type": errorType }) });
     if (errorType) span?.setStatus({ code: SpanStatusCode.ERROR });
     span?.end();
-    getInstruments().tool(event.name, event.durationMs, errorType);
+    getInstruments().recordTool(event.name, event.durationMs, errorType);
   }
 
   /**
@@ -181,7 +181,7 @@ export function createTelemetry({
    */
   function getSpan(call: CallRequest, ms = 0): Span | undefined {
     const { callId, model } = call;
-    return open.of(callId, () =>
+    return open.getOrStart(callId, () =>
       tracer.startSpan(`${getOperation(call)} ${model ?? ""}`.trim(), {
         kind: SpanKind.CLIENT,
         attributes: createRequestAttributes(call, provider),
@@ -218,7 +218,7 @@ function computeStart(ms: number): { readonly startTime?: number } {
   return ms > 0 ? { startTime: Date.now() - ms } : {};
 }
 
-function isOfCall(request: CallInfo): request is CallRequest {
+function isCallRequest(request: CallInfo): request is CallRequest {
   return request.callId !== undefined && request.kind !== undefined;
 }
 

@@ -17,7 +17,7 @@ import { openSDK, openTraced } from "./support.js";
 
 const createRequest = (content: string) =>
   ({ model: "alpha-v4.1-flash", messages: [{ role: "user", content }] }) as const;
-const rejected = (call: Promise<unknown>) =>
+const catchError = (call: Promise<unknown>) =>
   call.then(
     () => undefined,
     (error: unknown) => error,
@@ -96,7 +96,7 @@ describe("the span of a call", () => {
     ["[[error-frame]]", "StreamError"],
   ])("is an error after %s, with its class and without its message", async (fault, errorType) => {
     const { client, spans } = openTraced({ retry: { limit: 0 } });
-    const error = await rejected(streamChat(client, createRequest(`Hello ${fault}`)).result());
+    const error = await catchError(streamChat(client, createRequest(`Hello ${fault}`)).result());
     expect(error).toBeInstanceOf(Error);
     const [span] = spans();
     expect(span?.status).toEqual({ code: SpanStatusCode.ERROR });
@@ -105,7 +105,7 @@ describe("the span of a call", () => {
 
   test("exists for a request that breaks a rule and is never sent, with its length", async () => {
     const { client, spans, emulator } = openTraced();
-    await rejected(completeChat(client, { ...createRequest("Hello"), max_tokens: 0 } as never));
+    await catchError(completeChat(client, { ...createRequest("Hello"), max_tokens: 0 } as never));
     expect(spans()).toMatchObject([
       {
         name: "chat alpha-v4.1-flash",
@@ -219,7 +219,7 @@ describe("the metrics", () => {
     const { client, points } = openTraced({ retry: { limit: 0 } }, { provider: "acme" });
     const { usage } = await streamChat(client, createRequest("Hello")).result();
     await completeChat(client, createRequest("Hello"));
-    await rejected(completeChat(client, createRequest("Hello [[500]]")));
+    await catchError(completeChat(client, createRequest("Hello [[500]]")));
     const all = await points();
     const base = {
       "gen_ai.operation.name": "chat",
@@ -228,26 +228,26 @@ describe("the metrics", () => {
       "server.address": "gateway.test",
       "server.port": 443,
     };
-    const of = (name: string) => all.filter((point) => point.name === name);
-    expect(of("gen_ai.client.inference.duration")).toMatchObject([
+    const listPoints = (name: string) => all.filter((point) => point.name === name);
+    expect(listPoints("gen_ai.client.inference.duration")).toMatchObject([
       { unit: "s", count: 2, attributes: { ...base, "gen_ai.response.model": "alpha-v4.1-flash" } },
       { count: 1, attributes: { ...base, "error.type": "500" } },
     ]);
-    expect(of("gen_ai.client.inference.time_to_first_chunk")).toMatchObject([
+    expect(listPoints("gen_ai.client.inference.time_to_first_chunk")).toMatchObject([
       { unit: "s", count: 1, attributes: base },
     ]);
     const sum = 2 * (usage?.prompt_tokens ?? 0);
-    expect(of("gen_ai.client.inference.operation.input_tokens")).toMatchObject([
+    expect(listPoints("gen_ai.client.inference.operation.input_tokens")).toMatchObject([
       { unit: "{token}", count: 2, sum, attributes: base },
     ]);
-    expect(of("gen_ai.client.inference.usage.input_tokens")).toMatchObject([
+    expect(listPoints("gen_ai.client.inference.usage.input_tokens")).toMatchObject([
       { unit: "{token}", sum, attributes: { ...base, "gen_ai.token.modality": "unknown" } },
     ]);
-    expect(of("gen_ai.client.inference.usage.output_tokens")).toMatchObject([
+    expect(listPoints("gen_ai.client.inference.usage.output_tokens")).toMatchObject([
       { unit: "{token}", attributes: { ...base, "gen_ai.token.modality": "text" } },
     ]);
     // polls and uploads are no inference
-    expect(of("gen_ai.client.operation.duration")).toEqual([]);
+    expect(listPoints("gen_ai.client.operation.duration")).toEqual([]);
   });
 });
 
@@ -267,7 +267,7 @@ describe("no export", () => {
     };
     const emulator = createEmulator({ speed: Infinity, script });
     const { client, all, spans } = openTraced(
-      { retry: { limit: 1 }, apiKey: key, fetch: createQuotingEmulator },
+      { retry: { limit: 1 }, apiKey: key, fetch: fetchQuoting },
       {},
       emulator,
     );
@@ -286,15 +286,15 @@ describe("no export", () => {
     });
     await chat.send(`tool please, ${canary}`);
     await chat.send(`${canary} refuse this`);
-    await rejected(completeChat(client, createRequest(`${canary} refuse this`)));
-    await rejected(streamChat(client, createRequest(`${canary} [[error-frame]]`)).result());
-    await rejected(completeChat(client, { ...createRequest(canary), [canary]: canary }, { checks: false }));
+    await catchError(completeChat(client, createRequest(`${canary} refuse this`)));
+    await catchError(streamChat(client, createRequest(`${canary} [[error-frame]]`)).result());
+    await catchError(completeChat(client, { ...createRequest(canary), [canary]: canary }, { checks: false }));
     await generateImages(client, { model: "gamma-image-5-0-260128", prompt: canary, size: "2048x2048" });
     expect(spans().length).toBeGreaterThan(6);
     expect(await all()).not.toContain(canary);
 
-    /** Creates an emulator whose refusals quote the prompt, as a gateway's moderation may do. */
-    async function createQuotingEmulator(request: Request): Promise<Response> {
+    /** Refuses some requests with an error that quotes the prompt, as a gateway's moderation may do. */
+    async function fetchQuoting(request: Request): Promise<Response> {
       const text = await request.clone().text();
       if (!text.includes("refuse this")) return emulator.fetch(request);
       const error = { message: `not allowed: ${canary} ${key}`, code: `moderated ${canary}`, type: canary };
@@ -311,7 +311,7 @@ describe("spans that never end", () => {
     await Promise.all(streams.map((stream) => stream[Symbol.asyncIterator]().next()));
     expect(spans().map(({ attributes }) => attributes["sluice.outcome"])).toEqual(["abandoned", "abandoned"]);
     for (const stream of streams) stream.abort();
-    await Promise.all(streams.map((stream) => rejected(stream.result())));
+    await Promise.all(streams.map((stream) => catchError(stream.result())));
     // an abandoned span does not end twice
     expect(spans()).toHaveLength(5);
   });

@@ -168,8 +168,8 @@ describe("the span of a response without an end", () => {
     "after %s has the finish reason error, and says that it was a stream",
     async (fault) => {
       const { client, spans } = openTraced({ retry: { limit: 0 } });
-      const createRequest = [{ role: "user", content: `Hello ${fault}` }] as const;
-      await streamChat(client, { model: "alpha-v4.1-flash", messages: createRequest })
+      const prompt = [{ role: "user", content: `Hello ${fault}` }] as const;
+      await streamChat(client, { model: "alpha-v4.1-flash", messages: prompt })
         .result()
         .catch(() => {});
       expect(spans()).toMatchObject([
@@ -182,8 +182,8 @@ describe("the span of a response without an end", () => {
 
   test("has a finish reason if it was stopped, and none if it was never sent", async () => {
     const { client, spans } = openTraced();
-    const createRequest = [{ role: "user", content: "Hello [[stall]]" }] as const;
-    for await (const _ of streamChat(client, { model: "alpha-v4.1-flash", messages: createRequest })) break;
+    const prompt = [{ role: "user", content: "Hello [[stall]]" }] as const;
+    for await (const _ of streamChat(client, { model: "alpha-v4.1-flash", messages: prompt })) break;
     const refused = { model: "alpha-v4.1-flash", messages, max_tokens: 0 } as const;
     await completeChat(client, refused).catch(() => {});
     expect(spans().map((span) => span.attributes["gen_ai.response.finish_reasons"])).toEqual([

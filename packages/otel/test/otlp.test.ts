@@ -58,9 +58,9 @@ test("a collector gets the span and the metrics of a call over the wire, without
   await meterProvider.shutdown();
   await close();
 
-  const of = (path: string) =>
+  const readSent = (path: string) =>
     received.filter((each) => each.path === path).map(({ text }) => JSON.parse(text));
-  const [{ resourceSpans }] = of("/v1/traces");
+  const [{ resourceSpans }] = readSent("/v1/traces");
   const [span] = resourceSpans[0].scopeSpans[0].spans;
   expect(resourceSpans[0].scopeSpans[0]).toMatchObject({
     scope: { name: "@sluice/otel" },
@@ -78,8 +78,8 @@ test("a collector gets the span and the metrics of a call over the wire, without
     key: "gen_ai.response.finish_reasons",
     value: { arrayValue: { values: [{ stringValue: "stop" }] } },
   });
-  expect(of("/v1/metrics")[0].resourceMetrics[0].scopeMetrics[0].schemaUrl).toBe(SCHEMA_URL);
-  const names = of("/v1/metrics").flatMap(({ resourceMetrics }) =>
+  expect(readSent("/v1/metrics")[0].resourceMetrics[0].scopeMetrics[0].schemaUrl).toBe(SCHEMA_URL);
+  const names = readSent("/v1/metrics").flatMap(({ resourceMetrics }) =>
     resourceMetrics[0].scopeMetrics[0].metrics.map(({ name }: { name: string }) => name),
   );
   expect(new Set(names)).toEqual(

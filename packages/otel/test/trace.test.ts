@@ -24,7 +24,7 @@ function openTrace() {
   const worker = openSDK();
   const emulator = createEmulator({ speed: Infinity, apiKeys: [KEY] });
   const events: ProxyEvent[] = [];
-  const telemetryOfProxy = createProxyTelemetry(worker);
+  const proxyTelemetry = createProxyTelemetry(worker);
   const proxy = createProxy({
     baseURL: "https://gateway.test",
     apiKey: () => KEY,
@@ -33,7 +33,7 @@ function openTrace() {
     models: ["delta-5.3"],
     timeout: { firstChunkMs: 5000 },
     fetch: (request: Request) => emulator.fetch(request),
-    plugins: [telemetryOfProxy, definePlugin({ onEvent: (event: ProxyEvent) => void events.push(event) })],
+    plugins: [proxyTelemetry, definePlugin({ onEvent: (event: ProxyEvent) => void events.push(event) })],
   });
   const telemetry = createTelemetry(page);
   const client = createClient({
@@ -41,18 +41,18 @@ function openTrace() {
     fetch: (request) => proxy.fetch(new Request(request.url.replace("/api", ""), request), {}),
     ...telemetry,
   });
-  const listEnded = (count: number) => vi.waitFor(() => expect(worker.spans()).toHaveLength(count));
-  return { page, worker, emulator, client, events, listEnded };
+  const waitForSpans = (count: number) => vi.waitFor(() => expect(worker.spans()).toHaveLength(count));
+  return { page, worker, emulator, client, events, waitForSpans };
 }
 
 describe("page, Worker and gateway", () => {
   test("are one trace: the Worker's span is a child of the page's call, and the gateway is a child of the Worker's", async () => {
-    const { page, worker, emulator, client, listEnded } = openTrace();
+    const { page, worker, emulator, client, waitForSpans } = openTrace();
     const click = page.tracerProvider.getTracer("app").startSpan("click");
     await context.with(trace.setSpan(context.active(), click), () =>
       streamChat(client, createRequest("Hello")).result(),
     );
-    await listEnded(1);
+    await waitForSpans(1);
     const [call] = page.spans();
     const [served] = worker.spans();
     const { traceId } = click.spanContext();
@@ -75,12 +75,12 @@ describe("page, Worker and gateway", () => {
     expect(emulator.requests[0]?.headers["traceparent"]).toBe(`00-${traceId}-${served?.spanId}-01`);
   });
 
-  test("have a span of the Worker for each attempt under the one call, and an error if it failed", async () => {
+  test("have a span of the Worker for each attempt of a call, which is an error if the attempt failed", async () => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     onTestFinished(() => log.mockRestore());
-    const { page, worker, client, listEnded } = openTrace();
+    const { page, worker, client, waitForSpans } = openTrace();
     await completeChat({ ...client, clock }, createRequest("Hello [[500:1]]"));
-    await listEnded(2);
+    await waitForSpans(2);
     expect(log.mock.calls).toEqual([[expect.stringContaining("502 upstream_error")]]);
     const [call] = page.spans();
     expect(worker.spans().map(({ parentId, traceId }) => [parentId, traceId])).toEqual(
@@ -102,22 +102,22 @@ describe("page, Worker and gateway", () => {
   });
 
   test("have a separate trace of the Worker for a request without a valid traceparent", async () => {
-    const { page, worker, client, listEnded } = openTrace();
+    const { page, worker, client, waitForSpans } = openTrace();
     const plain = { ...client, headers: async () => new Headers({ traceparent: "00-canary-canary-01" }) };
     await completeChat(plain, createRequest("Hello"));
-    await listEnded(1);
+    await waitForSpans(1);
     expect(worker.spans()[0]?.parentId).toBeUndefined();
     expect(worker.spans()[0]?.traceId).not.toBe(page.spans()[0]?.traceId);
   });
 
   test("do not report a refused request as an error of the server, and export no id, key or text", async () => {
     const canary = "canary-3d1f";
-    const { page, worker, client, listEnded } = openTrace();
+    const { page, worker, client, waitForSpans } = openTrace();
     await completeChat(client, { ...createRequest(canary), model: "gamma-chat-1-6-251015" } as never).catch(
       () => {},
     );
     await completeChat(client, createRequest(`${canary} Hello`));
-    await listEnded(2);
+    await waitForSpans(2);
     expect(worker.spans()[0]).toMatchObject({
       status: { code: SpanStatusCode.UNSET },
       attributes: { "sluice.outcome": "refused", "sluice.code": expect.any(String) },

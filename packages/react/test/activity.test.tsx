@@ -27,6 +27,7 @@ import {
  * there when it is shown again.
  */
 
+/** Undefined before React 19.2: the tests about it are then skipped. */
 const { Activity } = React as Partial<typeof React>;
 const imageURL = "https://cdn.test/reef.png";
 const present: Presence = { absence: undefined, subscribe: () => () => {} };

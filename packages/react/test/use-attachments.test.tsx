@@ -12,6 +12,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createTestClient, decodeBase64, settled } from "../../core/test/support/gateway.js";
 
 /** React 18 has none. */
+/** Undefined before React 19.2: the tests about it are then skipped. */
 const { Activity } = React as Partial<typeof React>;
 const PIXEL = decodeBase64(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",

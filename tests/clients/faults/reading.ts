@@ -20,7 +20,7 @@ export interface Reading {
 /** A call that the client ran or handed over. */
 export interface Call {
   readonly name: string;
-  /** Undefined if the arguments are no JSON. */
+  /** Undefined if the arguments are not JSON. */
   readonly arguments: unknown;
 }
 
@@ -28,8 +28,8 @@ export interface Call {
  * Verdict on what a client makes of a fault.
  *
  * - `right`: one of the right outcomes
- * - `acceptable`: a right outcome, though another one serves the user better
- * - `wrong words`: an error, as it is right, but without the words of the gateway
+ * - `acceptable`: a right outcome, but another outcome serves the user better
+ * - `wrong words`: the right error, without the words of the gateway
  * - `wrong`: a success in place of an error, an error in place of a success, a wrong text or call, or too many requests
  * - `hangs`: no end
  */
@@ -95,7 +95,7 @@ const endsWith: Readonly<Record<FaultOutcome["outcome"], (finish: string) => boo
   error: (finish) => finish === "error" || isUnknown(finish),
 };
 
-/** Reads the arguments of a call. Undefined if they are no JSON. */
+/** Reads the arguments of a call. Undefined if they are not JSON. */
 export function readArguments(given: unknown): unknown {
   if (typeof given !== "string") return given;
   if (given.trim() === "") return {};

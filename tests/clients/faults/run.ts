@@ -13,7 +13,7 @@ const PATIENCE_MS = 18_000;
 
 const chatFaults = readChatFaults();
 
-/** Verdicts of one client by the name of the fault. Undefined where the client has no such operation. */
+/** Verdicts of one client by the name of the fault. Undefined if the client lacks the operation. */
 export type Verdicts = Readonly<Record<string, FaultVerdict | undefined>>;
 
 /** Reads all faults with one client, at the same time, over sockets. */

@@ -58,7 +58,7 @@ export async function converse(): Promise<readonly string[]> {
   return error ? [error.message] : messages.map(({ role, content }) => `${role}: ${content}`);
 }
 
-/** Images of a model whose sizes are typed, and of one that this version does not know. */
+/** Images of a model with typed sizes, and of a model that this version does not know. */
 export async function paint(): Promise<(string | undefined)[]> {
   const { images } = await generateImages(client, {
     model: "gamma-image-4-0-250828",

@@ -77,7 +77,7 @@ export function createChatModel(client: Client, modelId: string): LanguageModelV
 }
 
 /** A stream of the gateway with its first part. */
-interface Begun {
+interface OpenStream {
   /** Parts of the SDK before the parts of the response. */
   readonly opening: readonly LanguageModelV4StreamPart[];
   readonly first: IteratorResult<MessagePart, void>;
@@ -87,8 +87,8 @@ interface Begun {
   readonly watched: WatchedCall;
 }
 
-async function* streamParts(begun: Begun): AsyncGenerator<LanguageModelV4StreamPart, void> {
-  const { opening, first, parts, stream, call, watched } = begun;
+async function* streamParts(open: OpenStream): AsyncGenerator<LanguageModelV4StreamPart, void> {
+  const { opening, first, parts, stream, call, watched } = open;
   try {
     yield* opening;
     for (let step = first; !step.done; step = await parts.next()) yield step.value;

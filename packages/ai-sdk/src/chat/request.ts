@@ -16,7 +16,7 @@ export async function toRequest(client: Client, model: string, options: Options,
   const row = Object.hasOwn(chatModels, model) ? chatModels[model as ChatModel] : undefined;
   const warnings = createWarnings();
   const messages = await toMessages(options.prompt, warnings);
-  const body = {
+  const body: object = {
     ...toSampling(options, row, warnings),
     ...toTools(options, row, warnings),
     ...toFormat(options, row, warnings),
@@ -26,7 +26,8 @@ export async function toRequest(client: Client, model: string, options: Options,
     model,
     messages: addSchema(messages, options),
   };
-  return { body: body as unknown as ChatRequest, checks: row !== undefined, warnings: warnings.list };
+  // the client checks the request of a known model
+  return { body: body as ChatRequest, checks: row !== undefined, warnings: warnings.list };
 }
 
 function toSampling(options: Options, row: Row, warnings: Warnings) {

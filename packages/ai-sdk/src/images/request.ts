@@ -25,7 +25,7 @@ export async function toRequest(model: string, options: ImageModelV4CallOptions)
   const warnings = createWarnings();
   const size = chooseSize(options, row?.sizes, warnings);
   const image = await Promise.all(files.map(toURL));
-  const body = {
+  const body: object = {
     ...(size !== undefined && { size }),
     ...(seed !== undefined && { seed }),
     ...(image.length > 0 && { image }),
@@ -33,7 +33,8 @@ export async function toRequest(model: string, options: ImageModelV4CallOptions)
     model,
     prompt,
   };
-  return { body: body as unknown as ImageRequest, checks: row !== undefined, warnings: warnings.list };
+  // the client checks the request of a known model
+  return { body: body as ImageRequest, checks: row !== undefined, warnings: warnings.list };
 }
 
 /** Returns the requested size, or the first size of the model with the requested ratio. */

@@ -46,7 +46,7 @@ export interface ChatTransportOptions {
   /**
    * Stores the id of a message in progress, so that `resume: true` of `useChat` continues it after a reload. Until
    * there is an id, it stores the key of the request, so that `regenerate()` gets the same message. Needs a proxy with
-   * a stream log. A message waits at most 3.5 seconds for the storage. @default a message ends with its page
+   * `resumableStreams()`. A message waits at most 3.5 seconds for the storage. @default a message ends with its page
    */
   readonly storage?: StreamStorage;
 }

@@ -14,7 +14,11 @@ type Begun = Progress & { readonly streamId: string };
 type Reconnect = Parameters<ChatTransport<UIMessage>["reconnectToStream"]>[0];
 
 /** Creates the function that continues a message after a reload. The function returns null without a stored message. */
-export function createResumption(client: Client, options: ChatTransportOptions, memory: ProgressStore) {
+export function createResumption(
+  client: Client,
+  options: ChatTransportOptions,
+  progressStore: ProgressStore,
+) {
   /** Number of the last resumption of each chat. */
   const resumptions = new Map<string, number>();
   return resume;
@@ -23,7 +27,7 @@ export function createResumption(client: Client, options: ChatTransportOptions, 
     const { chatId, abortSignal } = request;
     const turn = (resumptions.get(chatId) ?? 0) + 1;
     resumptions.set(chatId, turn);
-    const known = await memory.read(chatId);
+    const known = await progressStore.read(chatId);
     // a message without an id had not begun: `regenerate()` gets it with the same key
     if (known?.streamId === undefined) return null;
     const progress = { ...known, streamId: known.streamId };
@@ -45,7 +49,7 @@ export function createResumption(client: Client, options: ChatTransportOptions, 
       await Promise.race([opened, first]);
     } catch (error) {
       if (!isGone(error)) throw error;
-      await memory.remove(chatId);
+      await progressStore.remove(chatId);
       return null;
     }
     return toStream(prependFirst(first, chunks), () => stream.abort());
@@ -61,14 +65,14 @@ export function createResumption(client: Client, options: ChatTransportOptions, 
     const { tools = {}, needsApproval, messageMetadata: createMetadata } = options;
     const context: ToolContext = { tools, needsApproval, abortSignal, messages: [] };
     const opening: UIMessageChunk[] = [{ type: "start", messageId }, ...replayParts(earlier)];
-    const onComplete = () => memory.remove(chatId);
+    const onComplete = () => progressStore.remove(chatId);
     return { stream, opened, chunks: streamChunks({ stream, context, opening, createMetadata, onComplete }) };
   }
 
   /** Stops a message at the gateway. */
   function stop({ chatId, headers }: Reconnect, { streamId }: Begun): void {
     resumeChat(client, streamId, { headers: new Headers(headers), stopOnAbort: true }).abort();
-    void memory.remove(chatId);
+    void progressStore.remove(chatId);
   }
 }
 

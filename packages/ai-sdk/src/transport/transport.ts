@@ -24,7 +24,7 @@ type Sent<Message extends UIMessage> = Parameters<ChatTransport<Message>["sendMe
  * no server and none of the SDK's stream formats.
  *
  * An interrupted message is an error of the chat, and its text stays unfinished. `stop()` stops the message at the
- * gateway. With `storage` and a stream log in the proxy, a message continues after a reload and is paid once. If it was
+ * gateway. With `storage` and `resumableStreams()` in the proxy, a message continues after a reload and is paid once. If it was
  * lost before it began, `regenerate()` gets it without another payment. The chat's `error` is the client's error, so
  * `describeError` of `@sluice/react` explains it.
  *
@@ -53,7 +53,7 @@ export function createChatTransport<Message extends UIMessage = UIMessage>(
   client: Client,
   options: ChatTransportOptions,
 ): ChatTransport<Message> {
-  const memory = createProgressStore(client, options.storage);
+  const progressStore = createProgressStore(client, options.storage);
   const { tools = {}, needsApproval, maxSteps = 8, messageMetadata: createMetadata } = options;
 
   return {
@@ -63,7 +63,7 @@ export function createChatTransport<Message extends UIMessage = UIMessage>(
       const { signal, abort } = createLinkedSignal(sent.abortSignal);
       return toStream(sendMessage(sent, signal), abort);
     },
-    reconnectToStream: createResumption(client, options, memory),
+    reconnectToStream: createResumption(client, options, progressStore),
   };
 
   async function* sendMessage(
@@ -72,8 +72,8 @@ export function createChatTransport<Message extends UIMessage = UIMessage>(
   ): AsyncGenerator<UIMessageChunk, void> {
     const { chatId, headers, body } = sent;
     const continued = findContinued(sent);
-    assertStepLeft(continued, maxSteps);
-    const before = await memory.read(chatId);
+    assertMaxSteps(continued, maxSteps);
+    const before = await progressStore.read(chatId);
     const context: ToolContext = { tools, needsApproval, abortSignal: signal, messages: [] };
     const decided = yield* settleApprovals(continued, context);
     const settled = continued && addDecided(continued, decided);
@@ -84,8 +84,8 @@ export function createChatTransport<Message extends UIMessage = UIMessage>(
     const target = { messageId, earlier: settled?.parts ?? [] };
     const key = createKey(client, request, before?.sent);
     // before the request: a page reloaded right after it can request the same message
-    await (key ? memory.write(chatId, { sent: key, ...target }) : memory.remove(chatId));
-    const onId = (streamId: string) => void memory.write(chatId, { streamId, ...target });
+    await (key ? progressStore.write(chatId, { sent: key, ...target }) : progressStore.remove(chatId));
+    const onId = (streamId: string) => void progressStore.write(chatId, { streamId, ...target });
     const stream = streamChat(watchHeaders(client, { onId }), request, {
       signal,
       checks,
@@ -98,11 +98,11 @@ export function createChatTransport<Message extends UIMessage = UIMessage>(
         context: { ...context, messages: sendable },
         opening: [continued ? { type: "start" } : { type: "start", messageId }],
         createMetadata,
-        onComplete: () => memory.remove(chatId),
+        onComplete: () => progressStore.remove(chatId),
       });
     } catch (error) {
       // an unreachable message may still be stored, under its id or under the key of its request
-      if (stream.streamId === undefined && !canReuseKey(error)) await memory.remove(chatId);
+      if (stream.streamId === undefined && !canReuseKey(error)) await progressStore.remove(chatId);
       throw error;
     }
   }
@@ -140,7 +140,7 @@ function findContinued<Message extends UIMessage>(sent: Sent<Message>): Message 
   return named ?? (last?.role === "assistant" ? last : undefined);
 }
 
-function assertStepLeft(message: UIMessage | undefined, maxSteps: number): void {
+function assertMaxSteps(message: UIMessage | undefined, maxSteps: number): void {
   const steps = message?.parts.filter(({ type }) => type === "step-start").length ?? 0;
   if (steps >= maxSteps)
     throw new Error(

@@ -31,7 +31,7 @@ export async function toRequest(model: string, options: CallOptions) {
   // a silent model lacks this field
   const isSilent = row?.family === "1-0-pro-fast" && generateAudio === false;
   const hasAudio = generateAudio !== undefined && !isSilent;
-  const body =
+  const body: object =
     row?.family === "beta"
       ? {
           model,
@@ -48,7 +48,8 @@ export async function toRequest(model: string, options: CallOptions) {
           model,
           content: [...(prompt ? [{ type: "text", text: prompt }] : []), ...media.map(toGammaItem)],
         };
-  return { body: body as unknown as VideoRequest, checks: row !== undefined, warnings: warnings.list };
+  // the client checks the request of a known model
+  return { body: body as VideoRequest, checks: row !== undefined, warnings: warnings.list };
 }
 
 function toSettings({ resolution, duration, aspectRatio, seed }: CallOptions, known: readonly string[] = []) {

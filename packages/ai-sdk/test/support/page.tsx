@@ -51,8 +51,8 @@ export function openPage(
     getChat,
     getLast,
     finished,
-    shows: (text: string) => waitUntil(() => expect(joinText(getLast())).toBe(text)),
-    is: (status: string) => waitUntil(() => expect(getChat().status).toBe(status)),
+    waitForText: (text: string) => waitUntil(() => expect(joinText(getLast())).toBe(text)),
+    waitForStatus: (status: string) => waitUntil(() => expect(getChat().status).toBe(status)),
     unmount,
     /** Reloads the page: connections are closed without a message. */
     disconnect() {

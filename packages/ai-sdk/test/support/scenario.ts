@@ -15,7 +15,7 @@ export interface Written {
   /** Breaks the connection. */
   cut(): void;
   /** True once the gateway's client has disconnected. */
-  readonly isLeft: boolean;
+  readonly isDisconnected: boolean;
   /** True once the response is closed. */
   readonly isEnded: boolean;
 }
@@ -38,18 +38,18 @@ export const toEndFrames = (reason = "stop") =>
 /** Options of a page. */
 export interface PageOptions extends Pick<ClientOptions, "clock" | "onEvent" | "random"> {
   /** True if no response to a chat request reaches the page, not even its headers. @default false */
-  readonly isDeaf?: boolean;
+  readonly losesResponses?: boolean;
   /** Number of first responses to chat requests that are lost with their connection. @default 0 */
   readonly lost?: number;
 }
 
-/** The gateway behind a proxy with a stream log, and pages in front of it. */
+/** The gateway behind a proxy that stores streams, and pages in front of it. */
 export function createScenario({
   emulator,
-  isLogged = true,
+  storesStreams = true,
 }: {
   emulator?: EmulatorOptions;
-  isLogged?: boolean;
+  storesStreams?: boolean;
 } = {}) {
   const gateway = createEmulator({ speed: Infinity, apiKeys: [KEY], ...emulator });
   /** Bodies of the chat requests that reached the gateway. */
@@ -79,7 +79,7 @@ export function createScenario({
     routes: [chat],
     secret: () => "a secret of the proxy's own, of more than 32 letters",
     host,
-    plugins: isLogged ? [resumableStreams()] : [],
+    plugins: storesStreams ? [resumableStreams()] : [],
   });
 
   return {
@@ -94,7 +94,7 @@ export function createScenario({
   };
 
   /** Opens a page: a client whose connections can be lost, as in a reload. */
-  function openPage({ isDeaf = false, lost = 0, ...options }: PageOptions = {}) {
+  function openPage({ losesResponses = false, lost = 0, ...options }: PageOptions = {}) {
     const gone = new AbortController();
     let responseCount = 0;
     const client = createClient({
@@ -109,7 +109,7 @@ export function createScenario({
         if (request.method === "DELETE") stopped.push(request.url);
         // a lost connection tells the proxy nothing except a disconnect
         const { body, ...head } = await fetchProxy(request);
-        if (isDeaf && request.method === "POST") return waitForever();
+        if (losesResponses && request.method === "POST") return waitForever();
         if (request.method === "POST" && ++responseCount <= lost) {
           await body?.cancel();
           throw new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
@@ -135,10 +135,10 @@ export function createScenario({
   }
 
   function respondByHand({ signal }: Request): Response {
-    let isLeft = signal.aborted;
+    let isDisconnected = signal.aborted;
     let isEnded = false;
     signal.addEventListener("abort", () => {
-      isLeft = true;
+      isDisconnected = true;
     });
     const encoder = new TextEncoder();
     const body = new ReadableStream<Uint8Array>({
@@ -153,16 +153,16 @@ export function createScenario({
             isEnded = true;
             controller.error(new TypeError("terminated"));
           },
-          get isLeft() {
-            return isLeft;
+          get isDisconnected() {
+            return isDisconnected;
           },
           get isEnded() {
-            return isEnded || isLeft;
+            return isEnded || isDisconnected;
           },
         });
       },
       cancel() {
-        isLeft = true;
+        isDisconnected = true;
       },
     });
     return new Response(body, { headers: { "content-type": "text/event-stream" } });

@@ -28,30 +28,30 @@ const {
 type Point = readonly [name: string, check: () => string | undefined | Promise<string | undefined>];
 
 const before: readonly Point[] = [
-  ["address", () => addressProblem("APP_URL", APP_URL, "the address under which users reach the app")],
-  ["gateway", () => addressProblem("GATEWAY_URL", GATEWAY_URL, "the address of your gateway")],
-  ["origins", () => originsProblem([APP_URL, ...ORIGINS.split(" ")].filter((page) => page !== ""))],
-  ["gateway's key", keyProblem],
-  ["sign-in secret", secretProblem],
-  ["files with secrets", filesProblem],
-  ["price bounds", priceProblem],
+  ["address", () => checkAddress("APP_URL", APP_URL, "the address under which users reach the app")],
+  ["gateway", () => checkAddress("GATEWAY_URL", GATEWAY_URL, "the address of your gateway")],
+  ["origins", () => checkOrigins([APP_URL, ...ORIGINS.split(" ")].filter((page) => page !== ""))],
+  ["gateway's key", checkKey],
+  ["sign-in secret", checkSecret],
+  ["files with secrets", checkFiles],
+  ["price bounds", checkPrices],
 ];
 const after: readonly Point[] = [
-  ["health", healthProblem],
-  ["sign-in: strangers", strangersProblem],
-  ["sign-in: development", developmentProblem],
-  ["sign-in: users", usersProblem],
+  ["health", checkHealth],
+  ["sign-in: strangers", checkStrangers],
+  ["sign-in: development", checkDevelopment],
+  ["sign-in: users", checkUsers],
 ];
 
 const isBefore = process.argv.includes("--before");
-const isReady = await meets(before);
-const isDone = isReady && (await meets(isBefore ? [["deployed secret", replacedProblem]] : after));
-if (!isReady) console.log("\nThe deployed app is looked at when these points are met.");
+const isReady = await checkAll(before);
+const isDone = isReady && (await checkAll(isBefore ? [["deployed secret", checkDeployedSecret]] : after));
+if (!isReady) console.log("\nThe deployed app is checked once these points are met.");
 console.log(isDone ? "\nAll is set." : "\nNot all is set.");
 process.exitCode = isDone ? 0 : 1;
 
 /** Checks a list of requirements one by one, and prints each. */
-async function meets(points: readonly Point[]): Promise<boolean> {
+async function checkAll(points: readonly Point[]): Promise<boolean> {
   let isMet = true;
   for (const [name, check] of points) {
     const problem = await check();
@@ -69,7 +69,7 @@ function readSettings(file: string): NodeJS.Dict<string> {
   }
 }
 
-function addressProblem(name: string, value: string, meaning: string): string | undefined {
+function checkAddress(name: string, value: string, meaning: string): string | undefined {
   if (value === "") return `${name} is empty. Write ${meaning} into ${FILE}: https://…`;
   if (!URL.canParse(value) || new URL(value).protocol !== "https:")
     return `${name} is ${value}. Write ${meaning} into ${FILE}; it begins with https://.`;
@@ -78,7 +78,7 @@ function addressProblem(name: string, value: string, meaning: string): string | 
   return undefined;
 }
 
-function originsProblem(pages: readonly string[]): string | undefined {
+function checkOrigins(pages: readonly string[]): string | undefined {
   const wrong = pages.find((page) => !URL.canParse(page) || new URL(page).origin !== page);
   if (wrong !== undefined)
     return `${wrong} is not an origin. Leave out all after the host, the last slash too.`;
@@ -87,14 +87,14 @@ function originsProblem(pages: readonly string[]): string | undefined {
   return pages.length === 0 ? `No page may call the server. Set APP_URL in ${FILE}.` : undefined;
 }
 
-function keyProblem(): string | undefined {
+function checkKey(): string | undefined {
   if (GATEWAY_API_KEY === "") return `GATEWAY_API_KEY is empty. Write your gateway's key into ${FILE}.`;
   return /^sk-(?:test|sluice)/.test(GATEWAY_API_KEY)
     ? `GATEWAY_API_KEY is the emulator's. Write your gateway's key into ${FILE}.`
     : undefined;
 }
 
-function secretProblem(): string | undefined {
+function checkSecret(): string | undefined {
   if (SESSION_SECRET.length < 32)
     return `SESSION_SECRET has fewer than 32 characters. Write that of the deployed app into ${FILE}; for an app that was never deployed, the output of openssl rand -base64 32.`;
   return SESSION_SECRET === own["SESSION_SECRET"]
@@ -102,8 +102,8 @@ function secretProblem(): string | undefined {
     : undefined;
 }
 
-/** Checks the app that a deploy would replace: a new secret would end all sessions and invitations. */
-async function replacedProblem(): Promise<string | undefined> {
+/** Checks that a deploy keeps the secret of the deployed app: a new one would end all sessions and invitations. */
+async function checkDeployedSecret(): Promise<string | undefined> {
   if (process.env["NEW_SESSION_SECRET"] === "yes") return undefined;
   const { status } = await request("GET", "/api/health");
   if (status !== 200) return undefined;
@@ -113,7 +113,7 @@ async function replacedProblem(): Promise<string | undefined> {
     : undefined;
 }
 
-function filesProblem(): string | undefined {
+function checkFiles(): string | undefined {
   const open = [".env.local", FILE].find((file) => !isIgnored(file));
   return open && `git does not ignore ${open}. Add it to .gitignore, then git rm --cached ${open}.`;
 }
@@ -128,12 +128,12 @@ function isIgnored(file: string): boolean {
   }
 }
 
-function priceProblem(): string | undefined {
+function checkPrices(): string | undefined {
   const open = Object.entries<{ max_tokens?: number }>(models).find(([, caps]) => !caps.max_tokens);
   return open && `${open[0]} has no max_tokens in server/models.ts: one response could cost any amount.`;
 }
 
-async function healthProblem(): Promise<string | undefined> {
+async function checkHealth(): Promise<string | undefined> {
   const { status, code } = await request("GET", "/api/health");
   if (status === 200) return undefined;
   if (status === 0) return `${APP_URL} can't be reached. Deploy the app first. (${code})`;
@@ -142,7 +142,7 @@ async function healthProblem(): Promise<string | undefined> {
   return `/api/health responds with ${status} ${code}. The server's log names what is missing.`;
 }
 
-async function strangersProblem(): Promise<string | undefined> {
+async function checkStrangers(): Promise<string | undefined> {
   const [session, chat] = [await request("POST", "/api/session"), await requestChat()];
   if (session.status === 0) return UNREACHED;
   if (session.status === 401 && chat.status === 401) return undefined;
@@ -150,14 +150,14 @@ async function strangersProblem(): Promise<string | undefined> {
   return `Requests without a sign-in get ${session.status} and ${chat.status}, not 401.`;
 }
 
-async function developmentProblem(): Promise<string | undefined> {
+async function checkDevelopment(): Promise<string | undefined> {
   const forged = own["SESSION_SECRET"] ?? "the secret of a development server";
   const { status } = await requestChat(await sign("session", "ada", 60, forged));
   if (status === 0) return UNREACHED;
   return status === 401 ? undefined : `A token of development gets ${status}, not 401.`;
 }
 
-async function usersProblem(): Promise<string | undefined> {
+async function checkUsers(): Promise<string | undefined> {
   const { status, code } = await requestChat(await sign("session", "check-deploy", 60, SESSION_SECRET));
   // the server knows the user, but refuses the model
   if (code === "model_not_allowed") return undefined;

@@ -28,22 +28,22 @@ const [sessions, invites] = (["session", "invite"] as const).map((audience) =>
 
 /** Returns the user of a request, or null. */
 export const authenticate: Authenticate<SignInEnv> = Object.assign(
-  (request: Request, env: SignInEnv) => checked(sessions, request, env),
+  (request: Request, env: SignInEnv) => findUser(sessions, request, env),
   { checks: sessions.checks ?? [] },
 );
 
 /** Handles `POST /api/session`: returns a token for an hour to a user with a link. */
 export async function openSession(request: Request, env: SignInEnv): Promise<Response> {
-  if (request.method !== "POST") return refused(405, "Send a POST.");
+  if (request.method !== "POST") return createRefusal(405, "Send a POST.");
   try {
-    const user = (await checked(invites, request, env)) ?? developmentUser(request);
-    if (!user) return refused(401, "This app is by invitation. Open the link that you were given.");
+    const user = (await findUser(invites, request, env)) ?? findDevelopmentUser(request);
+    if (!user) return createRefusal(401, "This app is by invitation. Open the link that you were given.");
     const token = await sign("session", user.id, SESSION_SECONDS, env.SESSION_SECRET);
     const session = { token, user: user.id, seconds: SESSION_SECONDS, isDevelopment: isDevelopment(request) };
     return Response.json(session, { headers: { "cache-control": "no-store" } });
   } catch (error) {
     console.error("sign-in: has SESSION_SECRET 32 characters or more?", error);
-    return refused(503, "Nobody can sign in now. Its operator finds the reason in the log.");
+    return createRefusal(503, "Sign-in does not work now. The operator finds the reason in the log.");
   }
 }
 
@@ -58,15 +58,16 @@ export function sign(purpose: Purpose, user: string, seconds: number, secret: st
     .sign(new TextEncoder().encode(secret));
 }
 
-async function checked(authenticates: Authenticate<SignInEnv>, request: Request, env: SignInEnv) {
+/** Returns the user of a request. Production refuses development users. */
+async function findUser(authenticates: Authenticate<SignInEnv>, request: Request, env: SignInEnv) {
   const user = await authenticates(request, env);
   return user?.id.startsWith(DEVELOPMENT) && !isDevelopment(request) ? null : user;
 }
 
-function developmentUser(request: Request): { readonly id: string } | null {
+function findDevelopmentUser(request: Request): { readonly id: string } | null {
   return isDevelopment(request) ? { id: `${DEVELOPMENT}user` } : null;
 }
 
-function refused(status: number, message: string): Response {
+function createRefusal(status: number, message: string): Response {
   return Response.json({ error: { message } }, { status });
 }

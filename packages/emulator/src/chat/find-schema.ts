@@ -14,7 +14,7 @@ const TYPES = ["object", "array", "string", "number", "integer", "boolean", "nul
  * schema, so clients write it into a system message or the prompt.
  */
 export function findSchema({ messages, ...fields }: ChatRequest): Schema | undefined {
-  const format = "response_format" in fields ? (fields.response_format as Fields) : undefined;
+  const format = "response_format" in fields ? (fields.response_format as ResponseFormat) : undefined;
   const wantsJSON = format?.type === "json_object";
   const beside = wantsJSON ? [format.schema, format.json_schema?.schema].find(isSchema) : undefined;
   if (beside) return beside;
@@ -37,7 +37,8 @@ function findLastObject(text: string): object | undefined {
   return found;
 }
 
-interface Fields {
+/** The fields of `response_format` in which clients send a schema. */
+interface ResponseFormat {
   readonly type?: unknown;
   readonly schema?: unknown;
   readonly json_schema?: { readonly schema?: unknown };

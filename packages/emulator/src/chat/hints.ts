@@ -2,7 +2,7 @@
 export interface Hints {
   readonly prompt: string;
   readonly quotes: string[];
-  readonly fields: readonly string[];
+  readonly locations: readonly string[];
   readonly numbers: number[];
 }
 
@@ -10,7 +10,7 @@ const LOCATION = /\b(?:in|for|to|at|from|near) (\p{Lu}[\p{L}\p{M}'’-]*(?: \p{L
 const QUOTE = /"([^"]+)"|“([^”]+)”|'([^']{2,})'(?!\w)/g;
 const NUMBER = /(?<![\p{L}\p{N}_.-])-?\d+(?:\.\d+)?(?![\p{L}\p{N}_-]|\.\d)/gu;
 
-const LOCATION_FIELDS = /^(city|town|place|location|country|destination|address)/i;
+const LOCATION_NAMES = /^(city|town|place|location|country|destination|address)/i;
 const TEXT_NAMES =
   /^(query|q|question|text|prompt|message|topic|input|search|term|content|title|subject|body)$/i;
 
@@ -20,14 +20,14 @@ export function readHints(prompt: string): Hints {
     quotes: [...prompt.matchAll(QUOTE)].map(
       ([, straight, curly, single]) => straight ?? curly ?? single ?? "",
     ),
-    fields: [...prompt.matchAll(LOCATION)].map(([, field]) => field ?? ""),
+    locations: [...prompt.matchAll(LOCATION)].map(([, location]) => location ?? ""),
     numbers: (prompt.match(NUMBER) ?? []).map(Number),
   };
 }
 
 /** Finds a string of the prompt that fits a property of this name. */
-export function findString(name: string, { prompt, quotes, fields }: Hints): string | undefined {
-  if (LOCATION_FIELDS.test(name) && fields.length > 0) return fields[0];
+export function findString(name: string, { prompt, quotes, locations }: Hints): string | undefined {
+  if (LOCATION_NAMES.test(name) && locations.length > 0) return locations[0];
   if (quotes.length > 0) return quotes[0];
   return TEXT_NAMES.test(name) && prompt !== "" ? prompt : undefined;
 }

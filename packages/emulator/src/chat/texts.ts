@@ -23,15 +23,15 @@ const EMULATOR =
 const details: readonly [string, ...string[]] = [
   "The text arrives word by word, at the pace of a person who reads. You can stop it, reload the page or lose the network, and your app then does what it will do with a real model.",
   "The request was checked by the rules of the gateway, and the response has the fields of a real one: an id, the reason for its end, and the tokens that it would be billed for. So your app runs the same code as later.",
-  "Each piece of this text is an event of the stream, as the gateway sends it. Your app adds the pieces to one message, keeps it, and shows when it is complete.",
+  "Each piece of this text is an event of the stream, as the gateway sends it. Your app adds the pieces to one message, stores it, and shows when it is complete.",
 ];
 
 const nextSteps: readonly [string, ...string[]] = [
-  "Three things are worth a try. Ask “What can you do?” to see the failures that the emulator can play. Say “use the tool” if your app offers a tool. Ask for Markdown to see headings, a table and code.",
+  "Three things are worth a try. Ask “What can you do?” to see the failures that the emulator can cause. Say “use the tool” if your app offers a tool. Ask for Markdown to see headings, a table and code.",
   "To decide the replies yourself, give the emulator a script, or a function in a test. To see a real model, set the address and the key of your gateway. Nothing else in your app changes.",
 ];
 
-/** Replies in plain sentences: the response if the emulator knows it, and where the text comes from. */
+/** Writes a long reply: what the emulator knows about the question, and where the text comes from. */
 export function writeLongReply(subject: Subject): string {
   const { seed, turn, quote, model } = subject;
   const text =
@@ -41,7 +41,7 @@ export function writeLongReply(subject: Subject): string {
   return [...(turn > 1 ? [writeFollowUp(subject)] : []), ...parts].join("\n\n");
 }
 
-/** Replies to a greeting, thanks or a single word in a line or two. */
+/** Writes a short reply to a greeting, thanks or a single word. */
 export function writeShortReply(subject: Subject): string {
   const { topic, turn } = subject;
   const text =
@@ -49,7 +49,7 @@ export function writeShortReply(subject: Subject): string {
   return turn > 1 ? `${text} ${writeFollowUp(subject)}` : text;
 }
 
-/** Replies with every kind of Markdown, for an app that renders it. */
+/** Writes a reply with every kind of Markdown, for an app that renders it. */
 export function writeMarkdown({ topic }: Subject): string {
   return `## Markdown about ${topic}
 

@@ -70,12 +70,13 @@ function describeEnd(record: EmulatorRequest): string {
   const { error, aborted, finished, deltas, faults, unknownFields, unknownFaults } = record;
   const after = deltas > 0 ? ` after ${deltas} deltas` : "";
   const end =
-    error ?? (aborted ? `client left${after}` : finished ? `finished${after}` : `connection broken${after}`);
+    error ??
+    (aborted ? `client disconnected${after}` : finished ? `finished${after}` : `connection broken${after}`);
   const wanted = faults.map((fault) => ` [[${fault}]]`).join("");
   const unknown = unknownFields.length > 0 ? `; not in the specification: ${unknownFields.join(", ")}` : "";
   const noFault = unknownFaults.map((fault) => `[[${fault}]]`).join(" ");
-  const unplayed = error === undefined && noFault ? `; not a fault: ${noFault}` : "";
-  return `${end}${wanted}${unknown}${unplayed}`;
+  const unknownFault = error === undefined && noFault ? `; not a fault: ${noFault}` : "";
+  return `${end}${wanted}${unknown}${unknownFault}`;
 }
 
 function formatDuration(ms: number): string {

@@ -34,12 +34,15 @@ export interface RecordedExchange {
   readonly status: number | undefined;
   /** Time of arrival, in milliseconds since 1970. */
   readonly at: number;
+  /** Duration in milliseconds. */
   readonly ms: number;
+  /** Name of the recording, or the reason why there is none. */
   readonly note: string;
 }
 
 const RECORDED_HEADERS = /^(?:content-type|retry-after|retry-after-ms|x-request-id|x-ratelimit-.*)$/;
-const OWN_HEADERS = /^(?:connection|content-encoding|content-length|keep-alive|transfer-encoding)$/;
+/** Headers of one connection. They are not passed on. */
+const CONNECTION_HEADERS = /^(?:connection|content-encoding|content-length|keep-alive|transfer-encoding)$/;
 const READABLE = /^(?:application\/(?:[\w.-]+\+)?json|text\/)/i;
 
 /**
@@ -86,7 +89,7 @@ export function createRecorder(options: RecorderOptions) {
     }
     addResponseSecrets(upstream.headers, redactor);
     const headMs = clock.now() - at;
-    const headers = new Headers([...upstream.headers].filter(([name]) => !OWN_HEADERS.test(name)));
+    const headers = new Headers([...upstream.headers].filter(([name]) => !CONNECTION_HEADERS.test(name)));
     const pieces: Chunk[] = [];
     const body = createPulledBody(
       request,

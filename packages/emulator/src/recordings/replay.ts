@@ -119,7 +119,7 @@ export function createReplay({ recordings, speed = 1, clock = systemClock, onEnd
 const RECORDING = "x-sluice-recording";
 const endTexts = {
   finished: "replayed",
-  aborted: "client left",
+  aborted: "client disconnected during",
   broken: "replayed, with its break,",
 } as const;
 

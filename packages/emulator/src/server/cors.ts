@@ -1,7 +1,7 @@
 import type { HandlerResponse } from "./http.js";
 
 /** Headers that let a page of any origin read a response, including its request id, retry time and range. */
-export const openToAll = {
+export const corsHeaders = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
     "x-request-id, x-sluice-unknown-fields, retry-after, content-range, accept-ranges, etag",

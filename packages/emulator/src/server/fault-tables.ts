@@ -24,7 +24,7 @@ const chatFaults = {
   slow: "a long response of at least 50 deltas, at least 20 ms apart whatever the speed",
   stall: "some text, then silence for as long as the client waits",
   truncate:
-    "some text, then the stream ends as if complete, without finish_reason or [DONE]; [[truncate:1]] cuts one response to that body, and the next is whole; so it is with the others",
+    "some text, then the stream ends as if complete, without finish_reason or [DONE]; [[truncate:1]] cuts one response to that body, and the next is whole; the other faults take a number, too",
   unconfirmed: "some text, then [DONE] without finish_reason",
   drop: "some text, then the connection breaks",
   malformed: "some text, then a frame of broken JSON",

@@ -85,7 +85,6 @@ export function readVideoJob(request: VideoRequestBody, added?: string): VideoJo
     faults: { ...faults, text: cut(faults.text, MAX_PROMPT_CHARACTERS) },
     action: marks.includes("first_frame") && marks.includes("last_frame") ? "firstTailGenerate" : "generate",
     resolution: settings.resolution ?? ("resolutionDefault" in row ? row.resolutionDefault : "720p"),
-    // the emulator's only clip has this ratio
     ratio: settings.ratio === undefined || settings.ratio === "adaptive" ? "16:9" : settings.ratio,
     duration: settings.duration === -1 ? CHOSEN_SECONDS : (settings.duration ?? durationDefault),
     inputDuration: videos * REFERENCE_SECONDS,

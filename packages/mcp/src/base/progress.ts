@@ -1,9 +1,9 @@
-/** Sends progress notifications so that the client does not time out. */
-export interface Report {
-  /** Reports a growing number. */
-  at(progress: number, message: string): void;
-  /** Changes the message of a wait without a known end. */
-  waiting(message: string): void;
+/** The progress of a call. Its notifications keep the client from a timeout. */
+export interface ProgressReport {
+  /** Sets a number that grows, with a message. */
+  setProgress(progress: number, message: string): void;
+  /** Sets the message of a call without a number. */
+  setMessage(message: string): void;
 }
 
 type Send = (progress: number, message: string) => void;
@@ -12,7 +12,7 @@ type Send = (progress: number, message: string) => void;
  * Sends progress at most once in `everyMs`, even without a change: a caller treats silence as a failure and cancels a
  * paid call. The number always grows, as the protocol requires.
  */
-export function reportEvery(everyMs: number, send: Send): Report & { end(): void } {
+export function reportEvery(everyMs: number, send: Send): ProgressReport & { end(): void } {
   let sent = 0;
   let progress = 0;
   let message = "Working";
@@ -21,11 +21,11 @@ export function reportEvery(everyMs: number, send: Send): Report & { end(): void
     send(sent, message);
   }, everyMs);
   return {
-    at(reached, text) {
+    setProgress(reached, text) {
       progress = reached;
       message = text;
     },
-    waiting(text) {
+    setMessage(text) {
       message = text;
     },
     end: () => clearInterval(timer),

@@ -2,7 +2,7 @@ import type { Client } from "@sluice/core";
 import { toJSONSchema } from "@sluice/core/schemas";
 import { flatten } from "./flatten.js";
 import { NotSent } from "./not-sent.js";
-import type { Report } from "./progress.js";
+import type { ProgressReport } from "./progress.js";
 import type { Saved } from "./save.js";
 
 /** Part of a result: a text, the URL of a file, or a small image as Base64. */
@@ -28,7 +28,7 @@ export interface Call {
   readonly signal: AbortSignal;
   /** Key of a paid call. Undefined for a free call. */
   readonly idempotencyKey: string | undefined;
-  readonly report: Report;
+  readonly report: ProgressReport;
   /** Saves the file at a URL in the folder, if there is a folder. */
   readonly save: (url: string, name: string) => Promise<Saved>;
 }

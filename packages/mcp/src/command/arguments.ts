@@ -87,7 +87,7 @@ function parse(args: readonly string[]) {
  *
  * @throws {UsageError} for a field without a value
  */
-export function setFields(request: object, set: readonly string[] = []): Record<string, unknown> {
+export function setFields(request: object, set: readonly string[] = []): object {
   const result = structuredClone(request) as Record<string, unknown>;
   for (const field of set) {
     const [, path = "", value = ""] = /^([\w.-]+)=(.*)$/s.exec(field) ?? [];

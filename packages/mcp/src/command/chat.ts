@@ -11,7 +11,7 @@ export async function runChat(task: Task): Promise<number> {
   const { model, checks } = chooseModel("chat", task);
   const system = args.system === undefined ? [] : [{ role: "system", content: args.system }];
   const messages = [...system, { role: "user", content: await readPrompt(task) }];
-  const request = setFields({ model, messages }, args.set) as unknown as ChatRequest;
+  const request = setFields({ model, messages }, args.set) as ChatRequest;
   const stream = streamChat(billOnce(client), request, { signal, checks });
   // a model may think for a minute before its first word
   const progress = args.json

@@ -13,7 +13,7 @@ export async function runImage(task: Task): Promise<number> {
   const request = setFields({ model, prompt: await readPrompt(task), ...size }, args.set);
   await checkFolder(args.out);
   const idempotencyKey = crypto.randomUUID();
-  const { images } = await generate(task, request as unknown as ImageRequest, { checks, idempotencyKey });
+  const { images } = await generate(task, request as ImageRequest, { checks, idempotencyKey });
   const results = [];
   for (const [index, { url, error }] of images.entries()) {
     if (error) results.push({ error: error.message, text: `Not made: ${error.message}` });

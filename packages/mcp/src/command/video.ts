@@ -59,7 +59,7 @@ async function startVideo(task: Task): Promise<VideoTaskHandle> {
   const content = model.startsWith("beta")
     ? { input: { prompt } }
     : { content: [{ type: "text", text: prompt }] };
-  const request = setFields({ model, ...content }, args.set) as unknown as VideoRequest;
+  const request = setFields({ model, ...content }, args.set) as VideoRequest;
   if (!args["no-wait"]) await checkFolder(args.out);
   return createVideoTask(client, request, { signal, checks });
 }

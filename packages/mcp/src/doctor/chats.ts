@@ -9,9 +9,9 @@ import {
 import { isRecord, parseJSON } from "@sluice/core/extend";
 import { type Exchange, NO_EXCHANGE, type Sender } from "./send.js";
 
-/** The most tokens that the doctor spends on one model. */
+/** Maximum number of tokens that the doctor spends on one model. */
 export const MAX_TOKENS = 200;
-/** Tokens that a chat template adds to a message, at most. */
+/** Maximum number of tokens that a chat template adds to a message. */
 const PER_MESSAGE = 16;
 
 /** A chat through the client. */
@@ -38,9 +38,15 @@ export interface ChatRun {
   readonly tokens: number;
 }
 
-/** A request, with the fields that a gateway may refuse apart. */
+/** A request, and fields that a gateway may refuse. */
 interface Draft {
-  readonly request: Readonly<Record<string, unknown>> & { readonly max_tokens: number };
+  readonly request: {
+    readonly model: string;
+    readonly messages: readonly { readonly role: string; readonly content: string }[];
+    readonly tools?: readonly object[];
+    readonly tool_choice?: string;
+    readonly max_tokens: number;
+  };
   readonly additions: object;
 }
 
@@ -98,12 +104,12 @@ export async function runChats(
     { request, additions }: Draft,
     read: (request: ChatRequest) => Promise<ChatResult>,
   ): Promise<ChatCall | undefined> {
-    if (tokens + countAtMost(request) > MAX_TOKENS) return undefined;
+    if (tokens + computeMaxTokens(request) > MAX_TOKENS) return undefined;
     const first = await attempt({ ...request, ...additions }, read);
     const isRefused = first.exchange.status === 400 || first.exchange.status === 422;
     const last = isRefused && Object.keys(additions).length > 0 ? await attempt(request, read) : first;
     const reported = readTotal(last.exchange);
-    if (last.exchange.status === 200) tokens += reported ?? countAtMost(request);
+    if (last.exchange.status === 200) tokens += reported ?? computeMaxTokens(request);
     return { ...last, maxTokens: request.max_tokens, refused: isRefused ? first.exchange : undefined };
   }
 
@@ -160,13 +166,8 @@ function readTotal(exchange: Exchange): number | undefined {
   return totals.length > 0 ? Math.max(...totals) : undefined;
 }
 
-/** Counts the tokens of a request and its response, at most: no tokenizer makes more than one of a byte. */
-function countAtMost(request: Draft["request"]): number {
-  const { messages, tools, max_tokens } = request as unknown as {
-    readonly messages: readonly { readonly content: string }[];
-    readonly tools?: readonly object[];
-    readonly max_tokens: number;
-  };
+/** Returns the maximum number of tokens of a request and its response: a token has at least one byte. */
+function computeMaxTokens({ messages, tools, max_tokens }: Draft["request"]): number {
   const text = messages.map(({ content }) => content).join("") + (tools ? JSON.stringify(tools) : "");
   return text.length + messages.length * PER_MESSAGE + max_tokens;
 }

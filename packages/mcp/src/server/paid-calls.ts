@@ -29,7 +29,7 @@ interface RunningCall {
 }
 
 /** State shared by all servers with the same client and folder. */
-interface Memory {
+interface SharedState {
   readonly storage: Pick<RecordStorage, "read" | "write" | "lock">;
   readonly running: Map<string, RunningCall>;
 }
@@ -52,22 +52,22 @@ const MAX_CALLS = 1000;
 const RETRY_MS = 1000;
 
 /** An HTTP endpoint creates a server for each request, so the state belongs to the client. */
-const memories = new WeakMap<Client, Map<string, Memory>>();
+const sharedStates = new WeakMap<Client, Map<string, SharedState>>();
 
-function getMemory(client: Client, folder: string | undefined): Memory {
-  const known = memories.get(client) ?? new Map<string, Memory>();
-  memories.set(client, known);
+function getSharedState(client: Client, folder: string | undefined): SharedState {
+  const known = sharedStates.get(client) ?? new Map<string, SharedState>();
+  sharedStates.set(client, known);
   const path = folder === undefined ? "" : join(resolve(folder), LEDGER);
-  const memory = known.get(path) ?? {
+  const state = known.get(path) ?? {
     storage: path ? fileStorage(path) : createMemoryStorage(),
     running: new Map(),
   };
-  known.set(path, memory);
-  return memory;
+  known.set(path, state);
+  return state;
 }
 
 /** Creates a storage in memory. Unlike `memoryStorage`, it does not parse all records for each read. */
-function createMemoryStorage(): Memory["storage"] {
+function createMemoryStorage(): SharedState["storage"] {
   const records = new Map<string, unknown>();
   return {
     read: async () => records,
@@ -88,7 +88,7 @@ function createMemoryStorage(): Memory["storage"] {
  * if a proxy still stores the key. The same holds for an equal call without a key.
  */
 export function createPaidCalls(client: Client, folder: string | undefined) {
-  const { storage, running } = getMemory(client, folder);
+  const { storage, running } = getSharedState(client, folder);
 
   /**
    * Sends a call unless the ledger contains it. `send` gets the key. `wasSent` is true if the gateway may have the
@@ -106,10 +106,10 @@ export function createPaidCalls(client: Client, folder: string | undefined) {
       signal.throwIfAborted();
       // fail here for a damaged ledger, before anything is written to it
       const calls = await read();
-      const key = given ?? findLost(calls, request) ?? crypto.randomUUID();
+      const key = given ?? findUnconfirmed(calls, request) ?? crypto.randomUUID();
       const other = running.get(key);
       if (!other) return start(key, calls);
-      if (other.request !== request) throw new NotSent(OTHER);
+      if (other.request !== request) throw new NotSent(KEY_IN_USE);
       if (!other.signal.aborted) return rejectOnAbort(other.result, signal);
       // its caller cancelled it, and the ledger says if it may be billed
       await rejectOnAbort(
@@ -131,11 +131,11 @@ export function createPaidCalls(client: Client, folder: string | undefined) {
       try {
         const calls = lock ? await read() : before;
         const known = calls.get(key);
-        if (known && known.request !== request) throw new NotSent(OTHER);
+        if (known && known.request !== request) throw new NotSent(KEY_IN_USE);
         if (known?.result) return known.result;
-        if (known && !(await canRepeat(known))) throw new NotSent(LOST);
+        if (known && !(await canRepeat(known))) throw new NotSent(MAY_BE_BILLED);
         const call: Call = { request, sentAt: known?.sentAt ?? Date.now() };
-        await record(new Map([...listForgotten(calls, key), [key, call]]), write);
+        await record(new Map([...listRemovals(calls, key), [key, call]]), write);
         const result = await send(key).catch(async (error) => {
           // an earlier attempt with this key may be billed, whatever this attempt did
           if (!known && !mayBeBilled(error, wasSent)) await record(new Map([[key, undefined]]), write);
@@ -155,12 +155,12 @@ export function createPaidCalls(client: Client, folder: string | undefined) {
     }
   };
 
-  /** Finds a call with the same arguments that may be billed. */
-  function findLost(calls: Calls, request: string): string | undefined {
+  /** Finds the key of a call with the same arguments that may be billed. */
+  function findUnconfirmed(calls: Calls, request: string): string | undefined {
     const isRunning = (key: string) => running.get(key)?.signal.aborted === false;
-    const isLost = ([key, call]: [string, Call]) =>
+    const isUnconfirmed = ([key, call]: [string, Call]) =>
       call.request === request && !call.result && !isRunning(key);
-    return [...calls].find(isLost)?.[0];
+    return [...calls].find(isUnconfirmed)?.[0];
   }
 
   async function read(): Promise<Calls> {
@@ -189,9 +189,9 @@ export function createPaidCalls(client: Client, folder: string | undefined) {
   }
 }
 
-const OTHER =
+const KEY_IN_USE =
   "Nothing was sent: this idempotency_key belongs to another call. Choose a new one for each call.";
-const LOST =
+const MAY_BE_BILLED =
   "Nothing was sent: an earlier call with the same arguments may have been billed, and its outcome is unknown. Tell the user, who can look at the account. If the user wants to pay again, call with a new idempotency_key.";
 
 /** Reads or writes the ledger. If that fails, nothing is sent. */
@@ -219,8 +219,8 @@ function readKey(given: unknown): string | undefined {
   );
 }
 
-/** Finds the call to remove for a new call: the oldest with a result, or else the oldest. */
-function listForgotten(calls: Calls, key: string): [string, undefined][] {
+/** Lists the call to remove for a new call: the oldest with a result, or else the oldest. */
+function listRemovals(calls: Calls, key: string): [string, undefined][] {
   if (calls.size < MAX_CALLS || calls.has(key)) return [];
   const byAge = [...calls].toSorted(([, a], [, b]) => a.sentAt - b.sentAt);
   const oldest = byAge.find(([, { result }]) => result) ?? byAge[0];

@@ -6,10 +6,10 @@ import { saveMedia } from "../base/save.js";
 import { type Call, createText, type Input, type Result, type Tool } from "../base/tool.js";
 import { readVersion } from "../base/version.js";
 import { allModels, createTools } from "../tools/all.js";
+import { describeFailure } from "./describe-failure.js";
 import { insertFiles } from "./files.js";
 import { createPaidCalls, mayBeBilled } from "./paid-calls.js";
 import { addImages } from "./shown-images.js";
-import { describeFailure } from "./texts.js";
 
 /** Options of {@link createMcpServer}. */
 export interface McpServerOptions {

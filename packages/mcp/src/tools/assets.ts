@@ -10,8 +10,8 @@ export const assetCreate: Tool = {
   outputSchema: createOutputSchema("id", "uri"),
   paid: "idempotency",
   async run(input, { client, signal, idempotencyKey }) {
-    const request = { ...input, model: "gamma-asset" } as unknown as AssetRequest;
-    const { id, uri } = await createAsset(client, request, { signal, idempotencyKey });
+    const request: object = { ...input, model: "gamma-asset" };
+    const { id, uri } = await createAsset(client, request as AssetRequest, { signal, idempotencyKey });
     return {
       content: [createText(`The asset ${id} is registered. Videos name it ${uri}, once it is active.`)],
       structuredContent: { id, uri },

@@ -18,12 +18,12 @@ export function createChatTool(model: keyof typeof models): Tool {
     },
     paid: "resumable-streams",
     async run(input, { client, signal, idempotencyKey, report }) {
-      const request = { ...input, model } as unknown as ChatRequest;
+      const request: object = { ...input, model };
       let length = 0;
-      const stream = streamChat(billOnce(client), request, { signal, idempotencyKey });
+      const stream = streamChat(billOnce(client), request as ChatRequest, { signal, idempotencyKey });
       for await (const delta of stream) {
         if (delta.type === "text-delta" || delta.type === "reasoning-delta") length += delta.text.length;
-        report.at(length, `${length} characters`);
+        report.setProgress(length, `${length} characters`);
       }
       return toResult(await stream.result());
     },

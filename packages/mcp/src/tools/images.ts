@@ -21,9 +21,9 @@ export function createImageTool(model: keyof typeof models): Tool {
     showsImages: true,
     async run(input, call) {
       const { client, signal, idempotencyKey, report } = call;
-      report.waiting("The image is being generated");
-      const request = { ...input, model } as unknown as ImageRequest;
-      const { images } = await generateImages(client, request, { signal, idempotencyKey });
+      report.setMessage("The image is being generated");
+      const request: object = { ...input, model };
+      const { images } = await generateImages(client, request as ImageRequest, { signal, idempotencyKey });
       const name = `image-${crypto.randomUUID().slice(0, 8)}`;
       const content: Content[] = [];
       for (const [index, image] of images.entries())

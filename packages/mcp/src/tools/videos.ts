@@ -30,8 +30,8 @@ export function createVideoTool(model: keyof typeof models): Tool {
     outputSchema: createOutputSchema("id", "model"),
     paid: "idempotency",
     async run(input, { client, signal, idempotencyKey }) {
-      const request = { ...input, model } as unknown as VideoRequest;
-      const handle = await createVideoTask(client, request, { signal, idempotencyKey });
+      const request: object = { ...input, model };
+      const handle = await createVideoTask(client, request as VideoRequest, { signal, idempotencyKey });
       const text = `The video is started and paid for. Its task is ${handle.id}. Call video_wait with this id and model to get the video. Do not start it again.`;
       return { content: [createText(text)], structuredContent: { id: handle.id, model } };
     },
@@ -78,7 +78,7 @@ export const videoWait: Tool = {
     let last: VideoTask | undefined;
     for await (const task of watchTask(client, readTask(input), { signal, deadlineMs })) {
       last = task;
-      report.waiting(describeState(task));
+      report.setMessage(describeState(task));
     }
     return toResult(last as VideoTask, call);
   },

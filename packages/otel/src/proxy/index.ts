@@ -71,17 +71,17 @@ export function createProxyTelemetry({
   return definePlugin({
     traceparent(begun) {
       const span = start(begun);
-      open.of(span.spanContext().spanId, () => span);
+      open.getOrStart(span.spanContext().spanId, () => span);
       return formatTraceparent(span.spanContext());
     },
     onEvent(event) {
       if (event.type !== "request") return;
       const endedAt = Date.now();
       const span = takeSpan(event, endedAt - event.durationMs);
-      span?.setAttributes(createMetricAttributes(event));
+      span?.setAttributes(createSpanAttributes(event));
       if (hasFailed(event)) span?.setStatus({ code: SpanStatusCode.ERROR });
       span?.end(endedAt);
-      duration.record(event.durationMs / 1000, measure(event));
+      duration.record(event.durationMs / 1000, createMetricAttributes(event));
     },
   });
 
@@ -92,7 +92,7 @@ export function createProxyTelemetry({
   function takeSpan(event: RequestEvent, startedAt: number): Span | undefined {
     const key = parseTraceparent(event.ownTraceparent)?.spanId;
     if (key === undefined) return start({ ...event, startedAt });
-    const span = open.of(key, () => start({ ...event, startedAt }));
+    const span = open.getOrStart(key, () => start({ ...event, startedAt }));
     open.close(key);
     return span;
   }
@@ -116,7 +116,7 @@ function hasFailed({ outcome }: RequestEvent): boolean {
 }
 
 /** Creates the attributes of the metric: few values each, and none chosen by a caller. */
-function measure(event: RequestEvent): Attributes {
+function createMetricAttributes(event: RequestEvent): Attributes {
   return omitUndefined({
     "http.request.method": event.method,
     "http.response.status_code": event.status,
@@ -125,10 +125,10 @@ function measure(event: RequestEvent): Attributes {
   });
 }
 
-function createMetricAttributes(event: RequestEvent): Attributes {
+function createSpanAttributes(event: RequestEvent): Attributes {
   const { usage = {} } = event;
   return omitUndefined({
-    ...measure(event),
+    ...createMetricAttributes(event),
     "sluice.outcome": event.outcome,
     "sluice.code": event.code,
     "sluice.request.id": event.requestId,

@@ -56,7 +56,7 @@ async function stop(): Promise<void> {
   server.close();
   const ends = [...inFlight].map((outgoing) => once(outgoing, "close"));
   await Promise.race([Promise.all(ends), pause(drainMs, undefined, { ref: false })]);
-  // then the streams without a reader
+  // then the streams that no client reads
   await host.close(Math.max(endsAt - Date.now(), 0));
   server.closeAllConnections();
 }

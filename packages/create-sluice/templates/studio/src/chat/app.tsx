@@ -27,7 +27,7 @@ function SignedIn({ session, models }: { session: Session; models: Models }) {
     }),
   );
 
-  async function leave() {
+  async function handleSignOut() {
     await signOut(client);
     endSession();
     location.reload();
@@ -37,7 +37,7 @@ function SignedIn({ session, models }: { session: Session; models: Models }) {
     <GatewayProvider client={client}>
       <p className="account">
         {session.isDevelopment ? "Development user (not in production)" : session.user}{" "}
-        <button type="button" onClick={leave}>
+        <button type="button" onClick={handleSignOut}>
           Sign out
         </button>
       </p>
