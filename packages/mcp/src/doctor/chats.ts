@@ -129,7 +129,7 @@ export async function runChats(
   }
 
   async function abort({ request }: Draft): Promise<boolean> {
-    if (tokens + countAtMost(request) > MAX_TOKENS) return false;
+    if (tokens + computeMaxTokens(request) > MAX_TOKENS) return false;
     const controller = new AbortController();
     const chat = streamChat(client, request as unknown as ChatRequest, {
       signal: AbortSignal.any([signal, controller.signal]),
@@ -143,7 +143,7 @@ export async function runChats(
       // the abort
     }
     signal.throwIfAborted();
-    tokens += countAtMost(request);
+    tokens += computeMaxTokens(request);
     await sender.take();
     return controller.signal.aborted;
   }
