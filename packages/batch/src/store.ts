@@ -207,7 +207,7 @@ export function createBatch(
 }
 
 function createSnapshot(
-  { entries, counts, usage }: Ledger,
+  { entries, counts }: Ledger,
   status: BatchStatus,
   error: Error | undefined,
   pace: Pace | undefined,
@@ -217,7 +217,6 @@ function createSnapshot(
     status: isPaused ? "paused" : status,
     total: entries.size,
     ...counts,
-    usage,
     concurrency: pace?.concurrency ?? 0,
     pausedUntil: pace?.pause?.until,
     error: error ?? pace?.pause?.error,
