@@ -1,6 +1,5 @@
 import type { ChatResult, ChatUsage, ClientEvent, ImageResult, VideoTask } from "@sluice/core";
-import { isCreatePath } from "@sluice/core/extend";
-import { isRecord } from "./is-record.js";
+import { isCreatePath, isRecord } from "@sluice/core/extend";
 import { pricePieces } from "./money.js";
 import { type Prices, type Rates, readRateTable } from "./prices.js";
 import { type Cost, createTally, type Known, type Tally } from "./tally.js";
