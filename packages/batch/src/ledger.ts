@@ -3,8 +3,6 @@ import { awaitWithin, hashToId } from "@sluice/core/extend";
 import type { BatchItem, BatchItemState } from "./item.js";
 import { type BatchRecord, parseRecord, restoreError, shownStates } from "./records.js";
 import type { ListedRequest } from "./request.js";
-import type { BatchUsage } from "./state.js";
-import { addResult } from "./usage.js";
 
 /** Timeout of a storage operation, in milliseconds. */
 const STORAGE_MS = 30_000;
@@ -28,7 +26,6 @@ export type Write = RecordStorage["write"];
 export interface Ledger {
   readonly entries: ReadonlyMap<string, Entry>;
   readonly counts: Readonly<Record<BatchItemState, number>>;
-  readonly usage: Readonly<Record<string, BatchUsage>>;
   /** Reads the records of a list, which replaces the previous list. */
   read(list: readonly ListedRequest[]): Promise<void>;
   /** Changes a record in the storage, then in memory. Used before a request is sent. */
@@ -52,7 +49,6 @@ export function createLedger(
 ): Ledger {
   let entries = new Map<string, Entry>();
   let counts = createCounts();
-  let usage: Record<string, BatchUsage> = {};
   const unsaved = new Set<Entry>();
 
   return {
@@ -61,9 +57,6 @@ export function createLedger(
     },
     get counts() {
       return counts;
-    },
-    get usage() {
-      return usage;
     },
     read,
     async claim(entry, changes, write) {
@@ -101,7 +94,6 @@ export function createLedger(
     const before = entries;
     entries = new Map();
     counts = createCounts();
-    usage = {};
     for (const listed of list) {
       const { id, kind, request } = listed;
       const fingerprint = hashToId({ [kind]: request });
@@ -128,7 +120,7 @@ export function createLedger(
   }
 
   function adopt(records: ReadonlyMap<string, unknown>, isRunning: boolean): Entry[] {
-    const mergeChanges: Entry[] = [];
+    const changed: Entry[] = [];
     for (const [id, value] of records) {
       const entry = entries.get(id);
       if (!entry || entry.isBusy || value === undefined) continue;
@@ -136,21 +128,17 @@ export function createLedger(
       // only the run changes the requests that it works on. Others may only decide about unresolved requests
       if (record.rev <= (entry.record?.rev ?? 0) || (isRunning && !isUnresolved(entry))) continue;
       change(entry, record);
-      mergeChanges.push(entry);
+      changed.push(entry);
     }
-    if (mergeChanges.length > 0) onChange();
-    return mergeChanges;
+    if (changed.length > 0) onChange();
+    return changed;
   }
 
   function change(entry: Entry, record: BatchRecord | undefined): void {
-    const before = entry.record;
     counts[getState(entry)] -= 1;
     entry.record = record;
     if (!record?.error) entry.error = undefined;
     counts[getState(entry)] += 1;
-    if (!record?.result || before?.result) return;
-    const { model } = entry.request;
-    usage = { ...usage, [model]: addResult(usage[model], entry.kind, record.result) };
   }
 }
 
@@ -185,11 +173,11 @@ export function toItem(entry: Entry): BatchItem {
  * @throws {ConfigurationError} that names the requests that changed after they were sent
  */
 export function assertSameRequests(entries: Iterable<Entry>): void {
-  const mergeChanges = [...entries].filter(hasChanged).map(({ id }) => id);
-  if (mergeChanges.length === 0) return;
-  const names = mergeChanges.slice(0, 5).join(", ") + (mergeChanges.length > 5 ? ", …" : "");
+  const changed = [...entries].filter(hasChanged).map(({ id }) => id);
+  if (changed.length === 0) return;
+  const names = changed.slice(0, 5).join(", ") + (changed.length > 5 ? ", …" : "");
   throw new ConfigurationError(
-    `requests: ${mergeChanges.length} have changed since this batch began (${names}), and nothing was sent. Give a changed ` +
+    `requests: ${changed.length} have changed since this batch began (${names}), and nothing was sent. Give a changed ` +
       "request a new id, or the batch a new one; a list that may change needs an `id` for each request",
   );
 }

@@ -14,30 +14,12 @@ import type { BatchItem, BatchItemState } from "./item.js";
  */
 export type BatchStatus = "idle" | "running" | "paused" | "locked" | "stopped" | "done" | "error";
 
-/** Usage of one model. Prices convert it to money. */
-export interface BatchUsage {
-  /** Requests with a result. */
-  readonly requests: number;
-  /** Generated images. */
-  readonly images: number;
-  /** Generated videos. */
-  readonly videos: number;
-  /** Tokens of the requests, as far as the gateway reported them. */
-  readonly promptTokens: number;
-  /** Tokens of the responses and images, as far as the gateway reported them. */
-  readonly outputTokens: number;
-  /** All tokens, as far as the gateway reported them. */
-  readonly totalTokens: number;
-}
-
 /** State of a batch. */
 export interface BatchState extends Readonly<Record<BatchItemState, number>> {
   /** Current status of the batch. */
   readonly status: BatchStatus;
   /** Number of requests in the list. */
   readonly total: number;
-  /** Usage of all results so far by model, including earlier runs. */
-  readonly usage: Readonly<Record<string, BatchUsage>>;
   /** Current limit of requests in flight. It falls after a 429 and grows back to the option. */
   readonly concurrency: number;
   /** End of the pause; Unix milliseconds. Undefined without a pause. */

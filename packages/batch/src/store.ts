@@ -2,7 +2,7 @@ import { type Client, ConfigurationError } from "@sluice/core";
 import { createOptionsReader, createStore, noteOptions, toError } from "@sluice/core/extend";
 import { getClientStorage, registerForget, reportStorageFailure, runAlone } from "@sluice/stores/extend";
 import { applyDecision, type Decision, giveUp, sendAgain } from "./decisions.js";
-import { createItemLists } from "./item-lists.js";
+import type { BatchItem, BatchItemState } from "./item.js";
 import { assertSameRequests, createLedger, type Ledger, toItem, type Write } from "./ledger.js";
 import type { BatchOptions } from "./options.js";
 import type { Pace } from "./pace.js";
@@ -66,7 +66,8 @@ export function createBatch(
   let run: Run | undefined;
   let users = 0;
   let release: () => void = () => {};
-  const items = createItemLists(ledger);
+  /** The lists of `getItems` since the last change. */
+  const lists = new Map<BatchItemState | undefined, readonly BatchItem[]>();
   const store = createStore<BatchState>(() => createSnapshot(ledger, status, error, run?.pace), {
     clock: client.clock,
     throttleMs: THROTTLE_MS,
@@ -88,8 +89,15 @@ export function createBatch(
       const entry = ledger.entries.get(id);
       return entry && toItem(entry);
     },
-    getItems: items.get,
+    getItems,
   };
+
+  function getItems(state?: BatchItemState): readonly BatchItem[] {
+    const isListed = (item: BatchItem) => !state || item.state === state;
+    const list = lists.get(state) ?? [...ledger.entries.values()].map(toItem).filter(isListed);
+    lists.set(state, list);
+    return list;
+  }
 
   function start(): Promise<BatchState> {
     if (run && !run.stop.signal.aborted) return run.ended;
@@ -196,18 +204,18 @@ export function createBatch(
 
   /** Publishes at once. Only progress is throttled. */
   function publish(): void {
-    items.clear();
+    lists.clear();
     store.flush();
   }
 
   function publishLater(): void {
-    items.clear();
+    lists.clear();
     store.changed();
   }
 }
 
 function createSnapshot(
-  { entries, counts, usage }: Ledger,
+  { entries, counts }: Ledger,
   status: BatchStatus,
   error: Error | undefined,
   pace: Pace | undefined,
@@ -217,7 +225,6 @@ function createSnapshot(
     status: isPaused ? "paused" : status,
     total: entries.size,
     ...counts,
-    usage,
     concurrency: pace?.concurrency ?? 0,
     pausedUntil: pace?.pause?.until,
     error: error ?? pace?.pause?.error,

@@ -237,7 +237,7 @@ describe("a chat whose response is cut off", () => {
     expect(bills).toHaveLength(1);
   });
 
-  test("is read again under its key behind a stream log, and billed once", async () => {
+  test("is read again under its key behind a proxy that stores streams, and billed once", async () => {
     const { network, bills } = gateway("resumable-streams");
     const { end, results } = createProcess(memoryStorage(), network, { keys: true, list: [chat] });
     expect(await end()).toMatchObject({ status: "done", done: 1 });

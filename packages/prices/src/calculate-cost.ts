@@ -1,6 +1,5 @@
 import type { ChatResult, ChatUsage, ClientEvent, ImageResult, VideoTask } from "@sluice/core";
-import { isCreatePath } from "@sluice/core/extend";
-import { isRecord } from "./is-record.js";
+import { isCreatePath, isRecord } from "@sluice/core/extend";
 import { pricePieces } from "./money.js";
 import { type Prices, type Rates, readRateTable } from "./prices.js";
 import { type Cost, createTally, type Known, type Tally } from "./tally.js";
@@ -153,15 +152,19 @@ function count(value: unknown, tally: Tally, request: Fields | undefined): void 
   else throw new TypeError(`calculateCost: knows no cost of { ${Object.keys(value).join(", ")} }`);
 }
 
-function countUsage(usage: unknown, tally: Tally, { model, size }: Fields): void {
-  const counts = isRecord(usage) ? usage : {};
-  // all images of a request have one size
-  const sizes = counts["generated_images"] === undefined ? undefined : [size as string | undefined];
-  tally.add(model as string | undefined, (rates) =>
-    counts["prompt_tokens"] === undefined
-      ? calculateImageCost(rates, usage, sizes)
-      : calculateChatCost(rates, usage),
+function countUsage(usage: unknown, tally: Tally, request: Fields): void {
+  const isChat = isRecord(usage) && usage["prompt_tokens"] !== undefined;
+  tally.add(request["model"] as string | undefined, (rates) =>
+    isChat ? calculateChatCost(rates, usage) : calculateCountedImages(rates, usage, request),
   );
+}
+
+/** Calculates the cost of images from their number. All images of a request have one size. */
+function calculateCountedImages(rates: Rates, usage: unknown, request: object | undefined): Known {
+  const made = isRecord(usage) ? readCount(usage["generated_images"]) : undefined;
+  const { size } = { ...request } as { readonly size?: unknown };
+  const common = typeof size === "string" ? size : undefined;
+  return calculateImageCost(rates, usage, made === undefined ? undefined : [common]);
 }
 
 function isList(value: unknown): value is Iterable<unknown> {
@@ -214,7 +217,7 @@ function countVideo(task: VideoTask, tally: Tally, request: Fields | undefined):
 /** Calculates the cost of an ended call, by its kind. Files cost nothing. */
 const callCosts: { readonly [Kind in string]?: (rates: Rates, call: EndedCall) => Known } = {
   chat: (rates, { usage }) => calculateChatCost(rates, usage),
-  image: (rates, { usage, settings }) => calculateImageCost(rates, usage, readSizes(usage, settings)),
+  image: (rates, { usage, settings }) => calculateCountedImages(rates, usage, settings),
   video: calculateCallOfVideo,
   asset: (rates) => (typeof rates.asset === "bigint" ? pricePieces(rates.asset, 1) : "no-price"),
   epsilon: () => "no-usage",
@@ -225,18 +228,6 @@ function calculateCallOfVideo(rates: Rates, { model, settings }: EndedCall): Kno
   const requested = readRequestMetadata({ model, ...settings });
   return calculateVideoCost(rates, { ...requested, inputSeconds: undefined });
 }
-
-/** Lists the size of each image of a call, which is the same for all. */
-function readSizes(usage: unknown, settings: object | undefined): readonly string[] | undefined {
-  const { size } = { ...settings } as { readonly size?: unknown };
-  const made = isRecord(usage) ? readCount(usage["generated_images"]) : undefined;
-  return typeof size === "string" && made !== undefined && made <= MAX_IMAGES
-    ? Array.from({ length: made }, () => size)
-    : undefined;
-}
-
-/** No request of the spec makes more images. */
-const MAX_IMAGES = 1000;
 
 function countEvent(event: ClientEvent, tally: Tally): void {
   if (event.type !== "end") return;

@@ -1,6 +1,6 @@
 import type { ChatModel, ChatRequest, ImageModel, ImageRequest, VideoRequest } from "@sluice/core";
+import { isRecord } from "@sluice/core/extend";
 import { models } from "@sluice/core/schemas";
-import { isRecord } from "./is-record.js";
 import { pricePieces, priceTokens, writeAmount } from "./money.js";
 import { type Prices, type Rates, readRateTable } from "./prices.js";
 import { type Cost, createTally, findRate, type Known, type MissingReason } from "./tally.js";

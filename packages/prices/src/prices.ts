@@ -1,4 +1,4 @@
-import { isRecord } from "./is-record.js";
+import { isRecord } from "@sluice/core/extend";
 import { readPrice } from "./money.js";
 
 /** One price, or a price for each size or resolution: `{ "720p": 0.05, "1080p": 0.1 }`. Keys are case-insensitive. */

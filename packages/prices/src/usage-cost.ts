@@ -1,4 +1,4 @@
-import { isRecord } from "./is-record.js";
+import { isRecord } from "@sluice/core/extend";
 import { pricePieces, priceTokens } from "./money.js";
 import type { Rates } from "./prices.js";
 import { findRate, type Known } from "./tally.js";

@@ -1,6 +1,6 @@
 import type { VideoModel } from "@sluice/core";
+import { isRecord } from "@sluice/core/extend";
 import { models } from "@sluice/core/schemas";
-import { isRecord } from "./is-record.js";
 import { priceSeconds, priceTokens } from "./money.js";
 import type { Rates } from "./prices.js";
 import { findRate, type Known } from "./tally.js";

@@ -391,7 +391,14 @@ export function toError(cause: unknown): Error {
   return cause instanceof Error ? cause : new Error(describeThrown(cause), { cause });
 }
 
-/** Describes any thrown value by its message or its JSON. Programs also throw plain objects. */
+/**
+ * Describes any thrown value by its message or its JSON. Programs also throw plain objects.
+ *
+ * @example
+ * ```ts
+ * await storage.read("notes").catch((cause) => show(describeThrown(cause)));
+ * ```
+ */
 export function describeThrown(thrown: unknown): string {
   if (typeof thrown !== "object" || thrown === null) return String(thrown);
   const { message, name } = thrown as { readonly message?: unknown; readonly name?: unknown };

@@ -236,7 +236,7 @@ export function getOpenChats(client: Client): OpenChats {
   const known = openChats.get(client);
   if (known) return known;
   const byId = new Map<string, ChatStore>();
-  const { subscribe, flush } = createStore(() => byId.size, client);
+  const { subscribe, flush } = createStore(() => byId.size, { clock: client.clock });
   const created = { byId, subscribe, notify: flush };
   openChats.set(client, created);
   return created;
