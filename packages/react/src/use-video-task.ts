@@ -80,7 +80,7 @@ export interface UseVideoTasksResult {
 /**
  * Lists the video tasks. Polls unfinished tasks while the component is mounted.
  *
- * @param options an `intervalMs` function must stay the same from render to render
+ * @param options each must stay the same from render to render: create `storage` outside the component
  * @throws {ConfigurationError} outside a `GatewayProvider`
  * @example
  * ```tsx

@@ -91,7 +91,7 @@ export interface TaskStore<State, Handle> extends Store<State> {
   attach(task: Handle | string): void;
   /** Polls now, even after an error. */
   refetch(): void;
-  /** Stops watching and keeps the shown state. The task continues at the gateway and is billed; it cannot be cancelled. */
+  /** Stops watching and keeps the shown state. The task continues at the gateway, and a video is billed. */
   detach(): void;
   /**
    * Forgets the task in this store, not in a list of tasks. A request that was not sent yet is dropped. A sent request
