@@ -95,7 +95,7 @@ async function* follow({ host, key, signal, subscribe }: HostContext, cursor: Cu
     }
   } catch (error) {
     // the database was restored: the client must connect again
-    if (!(error instanceof Refusal) || error.reason !== "said") throw error;
+    if (!(error instanceof Refusal) || error.reason !== "custom") throw error;
   } finally {
     unsubscribe();
   }

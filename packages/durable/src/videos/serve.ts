@@ -191,6 +191,6 @@ function refuseTask(admitted: Pick<AdmittedRequest, "isPublic">): Refusal {
 
 /** Recreates the refusal of a failed poll with its original message. */
 function createStoredRefusal({ status, error }: FailedResponse): Refusal {
-  const { error: said } = JSON.parse(error) as { error: Record<string, string> };
-  return new Refusal("said", { said: { ...said, status } });
+  const parsed = JSON.parse(error) as { error: Record<string, string> };
+  return new Refusal("custom", { error: { ...parsed.error, status } });
 }
