@@ -160,9 +160,9 @@ export function createServe<Env>({ server, rules, handlers, events }: WatchParts
         .host(env)
         .run(await createUserKey(user.id), startWatch, input);
     const drop = (code: string, error: unknown) => {
-      const { setup, report } = server();
+      const { log, report } = server();
       const details = { taskId: id, userId: user.id, model, requestId };
-      setup.report(`videoWatch: the watch of task ${id} (request ${requestId}) did not start`, error, env);
+      void log(`videoWatch: the watch of task ${id} (request ${requestId}) did not start`, error, { env });
       report({ type: "job", job: "watch", id, outcome: "dropped", code, ...details }, env, admitted.context);
     };
     try {

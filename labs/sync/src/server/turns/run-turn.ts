@@ -34,14 +34,11 @@ const STOP_MS = 5_000;
 type Log = (subject: string, error: unknown) => void;
 
 /** Creates the job that runs a turn: the chat of `@sluice/stores`, over the records of the server. */
-export function createRunTurn<Env>(
-  setup: TurnSetup<Env>,
-  quota: Quota,
-  report: PluginServer<Env>["setup"]["report"],
-) {
+export function createRunTurn<Env>(setup: TurnSetup<Env>, quota: Quota, report: PluginServer<Env>["log"]) {
   return job("turn.run", 1, async (context, input: Run) => {
     const { host, key, env } = context;
-    const log: Log = (subject, error) => report(`sync: turn ${input.turn}: ${subject}`, error, env as Env);
+    const log: Log = (subject, error) =>
+      void report(`sync: turn ${input.turn}: ${subject}`, error, { env: env as Env });
     const row = await host.run(key, readRun, input);
     if (!row) return;
     const lease = holdLease(context, input, setup.timeoutMs, log);
