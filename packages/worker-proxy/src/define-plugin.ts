@@ -10,7 +10,7 @@ import { runPlugins } from "./run-plugins.js";
  * ```ts
  * const pause: ProxyPlugin<Env> = definePlugin({
  *   async checkRequest({ env }) {
- *     if (env.PAUSED) throw new Refusal("said", { said: { status: 503, code: "paused", message: "paused" } });
+ *     if (env.PAUSED) throw new Refusal("custom", { error: { status: 503, code: "paused", message: "paused" } });
  *   },
  * });
  * ```

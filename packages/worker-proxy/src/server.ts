@@ -40,21 +40,17 @@ function openServer<Env>(settings: Settings<Env>): Server<Env> {
   // a host that is not called has nothing to open
   ensure(!database || typeof database.open === "function", `host: ${advice}`);
   ensure(!database || !hosts.has(database), "host: belongs to one proxy; make another one");
-  const setup: PluginServer<Env>["setup"] = {
-    parts,
-    report: (subject, error, env) => void logCause(subject, error, { env, log }),
-  };
-  const bound = database?.open(setup);
-  if (database) hosts.add(database);
   const writeLog: PluginServer<Env>["log"] = (subject, error, incoming) =>
     logCause(subject, error, { ...incoming, log });
+  const report = (subject: string, error: unknown, env: Env) => void writeLog(subject, error, { env });
+  const bound = database?.open({ parts, report });
+  if (database) hosts.add(database);
   return {
     ...settings,
     settings,
     plugins,
     meter,
     database,
-    setup,
     log: writeLog,
     host(env) {
       ensure(bound, "host: this proxy has none");

@@ -43,12 +43,12 @@ export function checkOptions<Env>(given: ProxyOptions<Env>) {
   // under `public` all callers are one user
   const isCounted = !isPublic && !run?.boundsStreams;
   const groups = routes.map((group) => ({ ...group, rules: readRules(group, allowFields) }));
-  const own = groups.flatMap((group) =>
+  const gatewayRoutes = groups.flatMap((group) =>
     group.paths(gateway).map((path) => ({ ...path, name: group.name, group })),
   );
-  const table: readonly Route[] = [...own, ...(run?.createRoutes(groups) ?? [])];
-  const owned = table.find(({ ids }) => ids)?.name;
-  ensure(isPublic || secret || !owned, `secret: ${owned} needs one, which keeps users apart`);
+  const table: readonly Route[] = [...gatewayRoutes, ...(run?.createRoutes(groups) ?? [])];
+  const withIds = table.find(({ ids }) => ids)?.name;
+  ensure(isPublic || secret || !withIds, `secret: ${withIds} needs one, which keeps users apart`);
   return {
     ...given,
     ...createUpstream(given, timeout.firstChunkMs),

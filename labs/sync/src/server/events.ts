@@ -97,7 +97,7 @@ async function* streamChanges({ host, key, signal, subscribe }: HostContext, cur
     }
   } catch (error) {
     // the database was restored: the client must connect again
-    if (!(error instanceof Refusal) || error.reason !== "said") throw error;
+    if (!(error instanceof Refusal) || error.reason !== "custom") throw error;
   } finally {
     unsubscribe();
   }

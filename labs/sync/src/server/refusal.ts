@@ -22,5 +22,5 @@ const FAILURES = {
  */
 export function createRefusal(code: keyof typeof FAILURES, detail?: string): Refusal {
   const [status, message] = FAILURES[code];
-  return new Refusal("said", { said: { status, code, message: detail ?? message } });
+  return new Refusal("custom", { error: { status, code, message: detail ?? message } });
 }

@@ -38,7 +38,7 @@ export function sync<Env = unknown>(options: SyncOptions<Env> = {}): ProxyPlugin
   const quota = checkQuota(options.quota);
   const setup = options.turns && checkTurnOptions(options.turns);
   const events = createEvents();
-  const run = setup && createRunTurn(setup, quota, (...failure) => server?.setup.report(...failure));
+  const run = setup && createRunTurn(setup, quota, async (...failure) => server?.log(...failure));
   let server: PluginServer<Env> | undefined;
   const host = (env: Env): BoundHost => {
     if (!server) throw new TypeError("sync: list it in the `plugins` of createProxy");

@@ -122,8 +122,8 @@ async function runChecked<Env>(
     return await run(env, body);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new Refusal("said", {
-      said: { status: 400, code: "invalid_request", message: error.message },
+    throw new Refusal("custom", {
+      error: { status: 400, code: "invalid_request", message: error.message },
       cause: error,
     });
   }

@@ -153,7 +153,7 @@ function findUserData<Env>(plugins: readonly ProxyPlugin<Env>[]): readonly UserD
 
 /** Runs the work of one part. Reports an error or a timeout, and returns undefined. */
 async function run<Env, Value>(
-  { setup }: PluginServer<Env>,
+  { log }: PluginServer<Env>,
   { name }: UserData<Env>,
   done: string,
   env: Env,
@@ -169,7 +169,7 @@ async function run<Env, Value>(
     if (!end) throw new Error(`it took longer than ${PART_MS} ms`);
     return end;
   } catch (error) {
-    setup.report(`operator: ${name} could not be ${done}`, error, env);
+    await log(`operator: ${name} could not be ${done}`, error, { env });
     return undefined;
   }
 }

@@ -5,6 +5,7 @@ import {
   type PluginServer,
   Refusal,
   type SQL,
+  type StoredPart,
   type Value,
 } from "@sluice/worker-proxy/plugin";
 import type { DurableObjectClass, DurableObjectNamespace, ObjectState } from "./cloudflare-types.js";
@@ -63,6 +64,7 @@ const WRONG_CLASS =
 /** Values that all objects of a class share. */
 interface ClassSetup<Env> {
   readonly server: PluginServer<Env>;
+  readonly parts: readonly StoredPart[];
   readonly named: NamedSteps;
   readonly namespace: ReadNamespace<Env>;
 }
@@ -94,7 +96,8 @@ export function durableObject<Env = unknown>(proxy: object): DurableObjectClass<
   const namespace = (host as Partial<CloudflareHost<Env>> | undefined)?.namespace;
   ensure(host && namespace, "durableObject: give a proxy whose host is cloudflareHost(…)");
   addClass(host, namespace);
-  const setup = { server, named: indexParts(server.setup.parts), namespace };
+  const parts = server.plugins.flatMap(({ storage }) => storage ?? []);
+  const setup = { server, parts, named: indexParts(parts), namespace };
   return class {
     readonly #object: KeyObject<Env>;
     constructor(state: ObjectState, env: Env) {
@@ -130,9 +133,8 @@ class KeyObject<Env> {
   #key: string | undefined;
 
   constructor(state: ObjectState, env: Env, setup: ClassSetup<Env>) {
-    const { server, named } = setup;
-    const { parts, report: reportTo } = server.setup;
-    const report = (subject: string, error: unknown) => reportTo(subject, error, env);
+    const { server, parts, named } = setup;
+    const report = (subject: string, error: unknown) => void server.log(subject, error, { env });
     this.#state = state;
     this.#env = env;
     this.#setup = setup;

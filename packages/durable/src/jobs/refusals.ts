@@ -21,7 +21,10 @@ export const jobRefusal = createRefusals({
 /** Creates the head of a response from a refusal. It omits the cause, which is only in the log. */
 export function createRefusalHead({ status, code, message, type, details }: Refusal): ResponseHead {
   const { param, budget, headers } = details;
-  const said = { status, code, message, type };
-  const refusal = { reason: "said", details: { said, param, budget, ...(headers && { headers }) } } as const;
+  const error = { status, code, message, type };
+  const refusal = {
+    reason: "custom",
+    details: { error, param, budget, ...(headers && { headers }) },
+  } as const;
   return { status, headers: {}, type: "application/json", refusal };
 }

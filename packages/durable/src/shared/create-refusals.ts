@@ -8,6 +8,6 @@ export function createRefusals<Table extends RefusalTable>(table: Table) {
   return (reason: keyof Table & string, details: Refusal["details"] = {}): Refusal => {
     const [status, text, code = reason] = table[reason] as RefusalTable[string];
     const message = text.replace("{what}", () => String(details.what));
-    return new Refusal("said", { ...details, said: { status, code, message } });
+    return new Refusal("custom", { ...details, error: { status, code, message } });
   };
 }

@@ -70,7 +70,7 @@ async function attemptDelivery<Env>(
   const { error, ...result } = attempt > 1 ? LOST : await runHandler(handlers, delivery, context);
   const end = await host.run(key, endDelivery, { id, attempts, ...result });
   if (result.failure !== undefined)
-    server.setup.report(describeFailure(delivery, end), error ?? result.failure, env as Env);
+    await server.log(describeFailure(delivery, end), error ?? result.failure, { env: env as Env });
   const job = handlers.get(handler)?.job;
   if (job) reportAttempt(server, env as Env, job, delivery, end, result);
   return end;

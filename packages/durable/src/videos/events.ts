@@ -32,7 +32,7 @@ export function createEventSource<Env>(server: () => PluginServer<Env>): Source<
   return source("videos.events", async function* (context, input: EventsRequest) {
     const feeds = shareByHost<Feed>(context.host, "videos", context.key);
     const report = (error: unknown) =>
-      server().setup.report("videoWatch: changes could not be read", error, context.env as Env);
+      void server().log("videoWatch: changes could not be read", error, { env: context.env as Env });
     const feed: Feed = feeds.get() ?? new Feed(context, report, () => feeds.delete(feed));
     const limit = feed.findLimit(input);
     if (limit !== undefined) {

@@ -160,9 +160,9 @@ export function createServe<Env>({ server, rules, handlers, events }: WatchParts
         .host(env)
         .run(await createUserKey(user.id), startWatch, input);
     const drop = (code: string, error: unknown) => {
-      const { setup, report } = server();
+      const { log, report } = server();
       const details = { taskId: id, userId: user.id, model, requestId };
-      setup.report(`videoWatch: the watch of task ${id} (request ${requestId}) did not start`, error, env);
+      void log(`videoWatch: the watch of task ${id} (request ${requestId}) did not start`, error, { env });
       report({ type: "job", job: "watch", id, outcome: "dropped", code, ...details }, env, admitted.context);
     };
     try {
@@ -191,6 +191,6 @@ function refuseTask(admitted: Pick<AdmittedRequest, "isPublic">): Refusal {
 
 /** Recreates the refusal of a failed poll with its original message. */
 function createStoredRefusal({ status, error }: FailedResponse): Refusal {
-  const { error: said } = JSON.parse(error) as { error: Record<string, string> };
-  return new Refusal("said", { said: { ...said, status } });
+  const parsed = JSON.parse(error) as { error: Record<string, string> };
+  return new Refusal("custom", { error: { ...parsed.error, status } });
 }

@@ -223,8 +223,6 @@ export interface PluginServer<Env = unknown> {
   ): Promise<void>;
   /** The option `host`. */
   readonly database: Host<Env> | undefined;
-  /** What the proxy gave to its host. */
-  readonly setup: HostSetup<Env>;
   /** Returns the host of the proxy. */
   host(env: Env): BoundHost;
   /** Reads the proxy's own secrets, the first one in use. Without `secret` there are none. */

@@ -62,28 +62,28 @@ export async function admit<Env>(
     throw new Refusal("model_not_allowed", { param: "model" });
   }
   const [model] = names;
-  const own = findRules(group.rules, model);
-  if (isChat) dropUserId(body, own.hasUserId);
-  const dropped = run?.adapt(body, (path) => hasField(own, path), group.name, model) ?? [];
-  const addresses = checkFields(body, own.fields);
+  const modelRules = findRules(group.rules, model);
+  if (isChat) dropUserId(body, modelRules.hasUserId);
+  const dropped = run?.adapt(body, (path) => hasField(modelRules, path), group.name, model) ?? [];
+  const addresses = checkFields(body, modelRules.fields);
   group.checkBody?.(body, rules, model);
-  const forAll = isChat && { max_tokens: limits.maxTokens };
+  const usual = isChat && { max_tokens: limits.maxTokens };
   for (const name of names) {
-    const caps: Caps = { ...forAll, ...models.get(name) };
-    capTokens(body, caps["max_tokens"], own.maxTokens);
-    group.applyCaps?.(body, own.fields, caps);
+    const caps: Caps = { ...usual, ...models.get(name) };
+    capTokens(body, caps["max_tokens"], modelRules.maxTokens);
+    group.applyCaps?.(body, modelRules.fields, caps);
   }
-  const texts: string[] = [];
+  const sentAddresses: string[] = [];
   for (const address of addresses) {
     if (!group.checkAddress) throw new Refusal("media_not_allowed", { param: address.path, what: NO_MEDIA });
     const isAddress = await group.checkAddress(address, rules);
-    if (isAddress) texts.push(address.owner[address.name] as string);
+    if (isAddress) sentAddresses.push(address.owner[address.name] as string);
   }
-  if (own.hasUserId && secrets.length > 0) body["user_id"] = await signUser(secrets, incoming.user.id);
+  if (modelRules.hasUserId && secrets.length > 0) body["user_id"] = await signUser(secrets, incoming.user.id);
   // a response without usage can't be settled
-  if (run?.meter && body["stream"] === true && (gateway?.includeUsage ?? own.hasUserId))
+  if (run?.meter && body["stream"] === true && (gateway?.includeUsage ?? modelRules.hasUserId))
     body["stream_options"] = { include_usage: true };
-  return { ...incoming, model, body, dropped, addresses: texts };
+  return { ...incoming, model, body, dropped, addresses: sentAddresses };
 }
 
 /** The refusal of an address by routes without a rule for it. */

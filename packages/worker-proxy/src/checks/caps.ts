@@ -62,6 +62,6 @@ function checkCap(cap: Caps[string], value: unknown, path: string, isListed: boo
 
 function refuseCap(param: string, what: string): Refusal {
   // a group of assets is not an amount: its use needs a permission
-  const said = param === "GroupId" && { said: { status: 403 } };
-  return new Refusal("limit_exceeded", { param, what, ...said });
+  const error = param === "GroupId" ? { status: 403 } : {};
+  return new Refusal("limit_exceeded", { param, what, error });
 }

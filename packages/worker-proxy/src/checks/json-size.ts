@@ -3,7 +3,7 @@
  * value takes twenty times the memory of its characters. The parser finds invalid JSON.
  */
 export function hasTooManyValues(json: string, max: number): boolean {
-  // each value has a character
+  // no value is shorter than a character
   if (json.length <= max) return false;
   let values = 1;
   for (let at = 0; at < json.length && values <= max; at += 1) {

@@ -48,14 +48,14 @@ export async function readRefusal(
   // any server in between can respond with a page: only the gateway's JSON proves that a task does not exist (spec, Errors)
   const isForeign = known === undefined && NO_SUCH_PATH.includes(status);
   const message = "another server responded, not the gateway; the proxy's operator checks `baseURL`";
-  const { param, ...said }: GatewayError = known ?? (isForeign ? { code: "upstream_type", message } : {});
+  const { param, ...error }: GatewayError = known ?? (isForeign ? { code: "upstream_type", message } : {});
   return new Refusal("upstream_refused", {
     what: status,
     param,
     ...(isForeign && { advice: "baseURL" }),
     headers: { ...headers, "x-sluice-source": "upstream" },
     outcome,
-    said: { type: "proxy_error", ...said, status },
+    error: { type: "proxy_error", ...error, status },
   });
 }
 

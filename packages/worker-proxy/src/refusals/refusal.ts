@@ -2,12 +2,12 @@ import { createRefusals, type Reason, type RefusalDetails, type Row } from "./te
 
 /**
  * Ends a request without a success. The reason is a row of the proxy's table, which has the status and the message.
- * The reason `said` is for an error of a plugin, whose status, code and message are in `details`.
+ * The reason `custom` is for an error of a plugin, whose status, code and message are in `details.error`.
  *
  * @example
  * ```ts
- * const details = { said: { status: 503, code: "paused", message: "paused until noon" } };
- * throw new Refusal("said", details);
+ * const details = { error: { status: 503, code: "paused", message: "paused until noon" } };
+ * throw new Refusal("custom", details);
  * ```
  * @example the body and the status of its response
  * ```ts
@@ -26,13 +26,13 @@ export class Refusal extends Error {
 
   constructor(reason: Reason, details: RefusalDetails = {}) {
     const [usual, message, code = reason]: Row = createRefusals()[reason];
-    const { said, cause } = details;
-    super(said?.message ?? fillText(message, details), { cause });
+    const { error, cause } = details;
+    super(error?.message ?? fillText(message, details), { cause });
     this.reason = reason;
     this.details = details;
-    this.status = said?.status ?? usual;
-    this.code = said?.code ?? code;
-    this.type = said?.type ?? findType(this.status);
+    this.status = error?.status ?? usual;
+    this.code = error?.code ?? code;
+    this.type = error?.type ?? findType(this.status);
   }
 
   /** Turns an unexpected error into a refusal, 500 `misconfigured`. Returns a refusal unchanged. */
@@ -50,8 +50,8 @@ export class Refusal extends Error {
 
 /** Creates a refusal from a row of another table. The reason is its code. */
 export function refuseAs([status, message, code]: Row, name: string, details: RefusalDetails = {}): Refusal {
-  const said = { status, code: code ?? name, message: fillText(message, details) };
-  return new Refusal("said", { ...details, said });
+  const error = { status, code: code ?? name, message: fillText(message, details) };
+  return new Refusal("custom", { ...details, error });
 }
 
 /** Creates the refusal of a mistake in the setup, 500 `misconfigured`. Only the log names the problem. */

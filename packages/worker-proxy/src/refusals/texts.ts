@@ -70,8 +70,8 @@ export const createRefusals = () =>
     upstream_auth: [502, "the gateway refused the proxy's key; tell its operator"],
     upstream_refused: [502, "the gateway refused with {what}"],
 
-    /** An error with words from elsewhere: the gateway's, or a plugin's. */
-    said: [502, "{what}"],
+    /** An error whose words are in its details: the gateway's, or a plugin's. */
+    custom: [502, "{what}"],
   }) as const satisfies Record<string, Row>;
 
 /** The refusals of a budget. */
@@ -115,8 +115,8 @@ export interface RefusalDetails {
   /** The problem in words for the operator's log alone. @default the message */
   readonly problem?: string | undefined;
   readonly cause?: unknown;
-  /** An error in place of the table's: the gateway's, or a plugin's. */
-  readonly said?: Partial<ErrorText>;
+  /** Replaces parts of the row: the error of the gateway, or of a plugin. */
+  readonly error?: Partial<ErrorText>;
 }
 
 /** The status and the words of a refusal. */

@@ -28,7 +28,7 @@ export async function startAttacked(attacked: Attacked = {}) {
     ...worker,
     upstream,
     send,
-    /** The same, read to its end; nothing of it has a part of the key. */
+    /** Sends a request, reads the response to its end, and expects no part of the key in it. */
     call: async (...request: Parameters<typeof send>) => read(await send(...request)),
     /** Returns what a user has spent, once nothing is reserved any more; the option `routes` has to have `budget`. */
     async spent(user: string, by = "user"): Promise<number> {
@@ -41,7 +41,7 @@ export async function startAttacked(attacked: Attacked = {}) {
         if (budget?.reserved === 0) return budget.spent;
       }
     },
-    raw: (bytes: string | Buffer) => raw(worker.port, bytes),
+    raw: (bytes: string | Buffer) => sendBytes(worker.port, bytes),
     async close() {
       await worker.close();
       upstream.close();
@@ -49,7 +49,7 @@ export async function startAttacked(attacked: Attacked = {}) {
     },
   };
 
-  /** A request of the user of this name; a chat unless `path` says otherwise. */
+  /** Sends a request as this user. @param path the path; a chat by default */
   function send(user: string, body?: unknown, { path = CHATS, headers = {}, ...init }: Sent = {}) {
     return fetch(`http://127.0.0.1:${worker.port}${path}`, {
       method: body === undefined ? "GET" : "POST",
@@ -80,8 +80,8 @@ export const streamPlans: readonly [string, object][] = [
   ["that is stored", { resumable: true }],
 ];
 
-/** Writes these bytes, and gives what comes back until the server closes. */
-function raw(port: number, bytes: string | Buffer): Promise<{ status: number; text: string }> {
+/** Writes bytes to a socket, and reads the response until the server closes it. */
+function sendBytes(port: number, bytes: string | Buffer): Promise<{ status: number; text: string }> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1", () => socket.write(bytes));
     let text = "";

@@ -28,7 +28,7 @@ interface Claims {
 
 export type Issuer = Awaited<ReturnType<typeof openIssuer>>;
 
-/** A sign-in service of this process: it signs tokens, and its keys are at an address that counts who asks. */
+/** A sign-in service of this process: it signs tokens, and it counts the requests for its keys. */
 export async function openIssuer(alg = "RS256") {
   const keyRequests: Request[] = [];
   const pairs = [await createPair(alg, "key-1")];
@@ -57,7 +57,7 @@ export async function openIssuer(alg = "RS256") {
       const header = { alg, kid: jwk.kid as string };
       return new CompactSign(new TextEncoder().encode(text)).setProtectedHeader(header).sign(privateKey);
     },
-    /** A token for user-1, good for an hour, but for what is said. */
+    /** A token for user-1, valid for an hour; `claims` replace its own. */
     token({ key, kid, ...claims }: Claims = {}) {
       const pair = pairs.find(({ jwk }) => jwk.kid === kid) ?? pairs.at(-1);
       const last = pair?.jwk.kid as string;
@@ -73,13 +73,13 @@ export function secretToken(secret: string, claims: Claims = {}) {
 
 /** Number of key pairs of an algorithm. They are taken in turn, because RSA keys take long to make; no test needs as many. */
 const PAIRS = 5;
-const made = new Map<string, { taken: number; readonly pairs: GenerateKeyPairResult[] }>();
+const made = new Map<string, { used: number; readonly pairs: GenerateKeyPairResult[] }>();
 
 async function createPair(alg: string, kid: string) {
-  const ring = made.get(alg) ?? { taken: 0, pairs: [] };
+  const ring = made.get(alg) ?? { used: 0, pairs: [] };
   made.set(alg, ring);
-  const at = ring.taken % PAIRS;
-  ring.taken += 1;
+  const at = ring.used % PAIRS;
+  ring.used += 1;
   const { publicKey, privateKey } = ring.pairs[at] ?? (await generateKeyPair(alg));
   ring.pairs[at] = { publicKey, privateKey };
   return { privateKey, jwk: { ...(await exportJWK(publicKey)), kid, use: "sig" } as JWK };

@@ -7,7 +7,7 @@ export function containsKey(text: string, key: string): boolean {
       .map((line) => line.replace(/^data: ?/, ""))
       .join("\n"),
   );
-  const values = [text, ...data].map(parsed).filter((value) => value !== undefined);
+  const values = [text, ...data].map(tryParse).filter((value) => value !== undefined);
   const contents = values.map((value) =>
     listTexts(value, /^(?:content|reasoning_content|arguments)$/).join(""),
   );
@@ -15,7 +15,7 @@ export function containsKey(text: string, key: string): boolean {
   return [...seen, ...values.flatMap((value) => listTexts(value))].some((one) => one.includes(key));
 }
 
-function parsed(text: string): unknown {
+function tryParse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

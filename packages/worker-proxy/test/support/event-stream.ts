@@ -24,7 +24,7 @@ export function readEvents({ body }: Response) {
       if (end >= 0) {
         const block = text.slice(0, end);
         text = text.slice(end + 2);
-        return sent(block);
+        return parseBlock(block);
       }
       try {
         const { done, value } = await reader.read();
@@ -37,7 +37,7 @@ export function readEvents({ body }: Response) {
     }
   }
 
-  /** The next one that is no comment. */
+  /** Returns the next event; comments are skipped. */
   async function nextEvent(): Promise<Sent> {
     for (;;) {
       const one = await next();
@@ -73,7 +73,7 @@ export function createTextReader({ body }: Response) {
   };
 }
 
-function sent(block: string): Sent {
+function parseBlock(block: string): Sent {
   if (block === ":") return { comment: true };
   const fields = Object.fromEntries(block.split("\n").map((line) => line.split(/: (.*)/s)));
   return { ...fields, data: JSON.parse(fields.data) };

@@ -10,8 +10,8 @@ export function openFuzz(seed: number, host: string) {
     const [usual, path, usualBody] = one(rows);
     const method = rarely(0.1) ? one(methods) : usual;
     const hasBody = usualBody !== undefined || rarely(0.05);
-    let text = hasBody ? JSON.stringify(changedBody(usualBody ?? {})) : "";
-    if (rarely(0.15)) text = spliced(text, one(texts), rarely(0.5) ? 1 : 0);
+    let text = hasBody ? JSON.stringify(changeBody(usualBody ?? {})) : "";
+    if (rarely(0.15)) text = splice(text, one(texts), rarely(0.5) ? 1 : 0);
     if (rarely(0.05)) text = text.slice(0, choosePosition(text));
     if (rarely(0.1))
       text = text.replace("{", `{${JSON.stringify(one(keys))}:${JSON.stringify(one(values))},`);
@@ -24,20 +24,20 @@ export function openFuzz(seed: number, host: string) {
         `Content-Length: ${bytes.length + (rarely(0.02) ? 1 : 0)}`,
       );
     while (rarely(0.4)) lines.splice(below(lines.length + 1), rarely(0.1) ? 1 : 0, one(headers));
-    const start = `${method} ${changedPath(path)} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`;
+    const start = `${method} ${changePath(path)} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`;
     return Buffer.concat([Buffer.from(start, "latin1"), bytes]);
   }
 
-  function changedPath(path: string): string {
+  function changePath(path: string): string {
     let changed = path;
     if (rarely(0.1)) changed = `/v1/video/generations/${one(ids)}`;
     if (rarely(0.05)) changed = one(starts) + changed;
-    while (rarely(0.15)) changed = spliced(changed, one(paths), rarely(0.5) ? 1 : 0);
+    while (rarely(0.15)) changed = splice(changed, one(paths), rarely(0.5) ? 1 : 0);
     if (rarely(0.03)) changed = changed.replace(/[a-z]/, (letter) => `%${letter.charCodeAt(0).toString(16)}`);
     return changed.replaceAll(" ", "");
   }
 
-  function changedBody(body: object): Record<string, unknown> {
+  function changeBody(body: object): Record<string, unknown> {
     const changed = { ...body } as Record<string, unknown>;
     while (rarely(0.3)) {
       const key = rarely(0.5) ? one(keys) : one(Object.keys(changed).concat("model"));
@@ -47,7 +47,7 @@ export function openFuzz(seed: number, host: string) {
     return changed;
   }
 
-  function spliced(text: string, more: string, dropped: number): string {
+  function splice(text: string, more: string, dropped: number): string {
     const at = choosePosition(text);
     return text.slice(0, at) + more + text.slice(at + dropped);
   }

@@ -15,13 +15,13 @@ interface Choice {
 
 /**
  * The proxy in a real workerd, between real sockets. Wrangler's test harness has Node on both sides of it, which
- * tidies paths, follows redirects and keeps connections that the Worker gave up: here nothing stands between.
+ * tidies paths, follows redirects and keeps connections that the Worker gave up: here the sockets lead straight to it.
  */
 export async function startProxy({ options = {}, keys = [KEY], requestsPerMinute }: Choice = {}) {
   const upstream = await startUpstream();
   const logs: string[] = [];
   let logged = () => {};
-  const keep = (line: string) => {
+  const addLine = (line: string) => {
     logs.push(line);
     logged();
   };
@@ -39,7 +39,7 @@ export async function startProxy({ options = {}, keys = [KEY], requestsPerMinute
     unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
   });
   const running = {
-    handleStructuredLogs: ({ message }: { message: string }) => keep(message),
+    handleStructuredLogs: ({ message }: { message: string }) => addLine(message),
     workers: [
       {
         ...(await worker("worker")),
@@ -79,7 +79,7 @@ export async function startProxy({ options = {}, keys = [KEY], requestsPerMinute
     });
   };
 
-  /** The events that `onEvent` was told, once there are as many. */
+  /** Returns the events that `onEvent` got, once there are `count`. */
   async function events(count: number): Promise<Record<string, unknown>[]> {
     for (;;) {
       const events = logs.filter((line) => line.startsWith("{"));
@@ -100,14 +100,14 @@ export async function startProxy({ options = {}, keys = [KEY], requestsPerMinute
     expectRaw() {
       requestCount += 1;
     },
-    raw: (text: string) => raw(hostname, Number(port), text),
-    /** A Worker that asks the proxy for this chat and leaves before the response. */
+    raw: (text: string) => sendText(hostname, Number(port), text),
+    /** Lets a Worker send this chat to the proxy and leave before the response. */
     sendAndLeave(body: unknown) {
       requestCount += 1;
       return fetch(caller, { method: "POST", body: JSON.stringify(body), headers: { ...user, ...json } });
     },
     events,
-    /** Waits for what is still to be told of this test, so that the next begins with nothing. */
+    /** Waits for the events of all requests, and clears them for the next test. */
     async forget() {
       await events(requestCount);
       expectNoKey(logs.join("\n"));
@@ -127,8 +127,8 @@ const json = { "content-type": "application/json" };
 export const chat = { model: "delta-5.3", messages: [{ role: "user", content: "hi" }] };
 export const user = { authorization: "Bearer user-token" };
 
-/** Writes `text` to the socket as it is, and gives what comes back until the server closes. */
-function raw(host: string, port: number, text: string): Promise<{ status: number; text: string }> {
+/** Writes a text to a socket, and reads the response until the server closes it. */
+function sendText(host: string, port: number, text: string): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, host, () => socket.write(text));
     let response = "";

@@ -83,7 +83,7 @@ function readRequest(received: string): Omit<RawRequest, "closed"> | undefined {
   let text = sent;
   if (headers["transfer-encoding"] === "chunked") {
     if (!sent.endsWith("0\r\n\r\n")) return undefined;
-    text = unchunked(sent);
+    text = joinChunks(sent);
   } else if (Buffer.byteLength(sent) < Number(headers["content-length"] ?? 0)) return undefined;
   return {
     line: start.replace(/ HTTP.*$/, ""),
@@ -93,7 +93,7 @@ function readRequest(received: string): Omit<RawRequest, "closed"> | undefined {
   };
 }
 
-function unchunked(sent: string): string {
+function joinChunks(sent: string): string {
   const bytes = Buffer.from(sent);
   const parts: Buffer[] = [];
   for (let at = 0; ; ) {

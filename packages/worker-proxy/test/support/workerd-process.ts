@@ -99,7 +99,7 @@ async function usedHeap(port: number, worker: number): Promise<number> {
   }
 
   function command(method: string): Promise<{ usedSize: number }> {
-    // an idle Worker responds to its inspector only while a request wakes it, and may be idle again before the question comes
+    // an idle Worker responds to its inspector only while a request wakes it, and may be idle again before the command arrives
     const waking = setInterval(wake, 100);
     return new Promise<{ usedSize: number }>((resolve, reject) => {
       socket.onmessage = ({ data }) => {

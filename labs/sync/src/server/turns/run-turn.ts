@@ -42,7 +42,7 @@ type Log = (subject: string, error: unknown) => void;
 export function createRunTurn<Env>(
   setup: TurnSetup<Env>,
   quota: Quota,
-  report: PluginServer<Env>["setup"]["report"],
+  report: PluginServer<Env>["log"],
 ): Job<Run> {
   return {
     name: "sync.turn.run",
@@ -50,7 +50,8 @@ export function createRunTurn<Env>(
     attempts: 1,
     async run(context, input) {
       const { host, key, env } = context;
-      const log: Log = (subject, error) => report(`sync: turn ${input.turn}: ${subject}`, error, env as Env);
+      const log: Log = (subject, error) =>
+        void report(`sync: turn ${input.turn}: ${subject}`, error, { env: env as Env });
       const row = await host.run(key, readRun, input);
       if (!row) return;
       const lease = holdLease(context, input, setup.timeoutMs, log);

@@ -60,7 +60,7 @@ export function createStore<Env>(settings: FileSettings<Env>) {
       const file = { id, userId, ...(bytes > 0 && { bytes }), ...(taskId && { taskId }) };
       store.server.report({ type: "job", job: isCopy ? "archive" : "upload", ...file, ...event }, env);
     };
-    const log = (subject: string, cause: unknown) => store.server.setup.report(subject, cause, env);
+    const log = (subject: string, cause: unknown) => void store.server.log(subject, cause, { env });
     return openUserFiles({ userId, settings, bucket, links, report, log }, host, await createUserKey(userId));
   }
 }
