@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { postgresHost } from "@sluice/durable/postgres";
 import { hostTests } from "@sluice/durable/testing";
+import type { Refusal } from "@sluice/worker-proxy/plugin";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { reading } from "../src/host/define.js";
@@ -30,27 +31,56 @@ function findProgram(name: string): string | undefined {
   }
 }
 
-describe.skipIf(!pgbouncer)("two processes behind PgBouncer in transaction mode, if it is installed", () => {
+describe.skipIf(!pgbouncer)("PgBouncer in transaction mode, if it is installed", () => {
   let pool: Awaited<ReturnType<typeof startPool>>;
+  let ignoring: typeof pool;
   beforeAll(async () => {
     pool = await startPool(pgbouncer as string);
+    ignoring = await startPool(pgbouncer as string, `ignore_startup_parameters = options,${STARTUP}`);
   });
-  afterAll(() => pool.close());
+  afterAll(async () => {
+    await pool.close();
+    await ignoring.close();
+  });
 
   hostTests({
     open: (part) => openPair({ url: pool.url, sessionURL: server.url }, part),
-    test,
+    test: (title, run) => test(`serves two processes: ${title}`, run),
+  });
+
+  test("is refused without `sessionURL`, whether it refuses or ignores the settings of a connection", async () => {
+    expect(await readRefusal(pool.url)).toMatch(/leads to a pool; set sessionURL/);
+    expect(await readRefusal(ignoring.url)).toMatch(/ignore the schema; set sessionURL/);
   });
 });
 
-/** Starts a PgBouncer in transaction mode, with its default settings and four connections. */
-async function startPool(program: string) {
+test("an address that sets another schema is refused: the tables would be in that schema", async () => {
+  expect(await readRefusal(`${server.url}?options=-c%20search_path%3Dpublic`)).toMatch(/ignore the schema/);
+});
+
+/** Runs an operation, and returns the problem that the operator reads in the log. */
+async function readRefusal(url: string): Promise<unknown> {
+  const host = postgresHost({ url, schema: "refused" });
+  onTestFinished(() => host.close(0));
+  const step = reading("pooled.read", async () => null);
+  const bound = host.open({ parts: [{ tables: [], operations: [step] }], report: () => {} })({});
+  const error = await bound.run("a", step, null).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ reason: "misconfigured" });
+  return (error as Refusal).details.problem;
+}
+
+/** Settings that the host gives each connection. */
+const STARTUP = "statement_timeout,lock_timeout,idle_in_transaction_session_timeout";
+
+/** Starts a PgBouncer in transaction mode with four connections. Other settings have their defaults. */
+async function startPool(program: string, ...more: readonly string[]) {
   const folder = await mkdtemp(join(tmpdir(), "sluice-pool-"));
   const port = await freePort();
   const lines = [
     ...["[databases]", `postgres = host=127.0.0.1 port=${server.port}`, "[pgbouncer]"],
     ...["listen_addr = 127.0.0.1", `listen_port = ${port}`, "unix_socket_dir =", "auth_type = plain"],
     ...[`auth_file = ${join(folder, "users.txt")}`, "pool_mode = transaction", "default_pool_size = 4"],
+    ...more,
   ];
   await writeFile(join(folder, "pool.ini"), lines.join("\n"));
   await writeFile(join(folder, "users.txt"), '"postgres" "postgres"\n');

@@ -1,4 +1,4 @@
-import type { Reader, SQL, Value } from "@sluice/worker-proxy/plugin";
+import { type Reader, Refusal, type SQL, type Value } from "@sluice/worker-proxy/plugin";
 import pg from "pg";
 import type { PostgresConnection } from "./postgres-connection.js";
 import { StatementBatch } from "./statement-batch.js";
@@ -19,7 +19,7 @@ const RESPONSE_MS = 9_000;
 /** Maximum idle time within a transaction, in milliseconds: shorter than other processes wait for its key. */
 const IDLE_MS = 4_000;
 
-/** Settings of each connection. A pool in transaction mode has none, so that each transaction sets them. */
+/** Settings of each connection. A connection through a pool has none, so that each transaction sets them. */
 const SETTINGS = {
   idle_in_transaction_session_timeout: IDLE_MS,
   lock_timeout: LOCK_MS,
@@ -59,7 +59,7 @@ export class PostgresPool {
       pipeline: true,
       connectionTimeoutMillis: CONNECT_MS,
       query_timeout: RESPONSE_MS,
-      ...(hasSessions && { ...SETTINGS, options: `-c search_path=${quoteOption(schema)}` }),
+      ...(hasSessions && { ...SETTINGS, options: `-c search_path="${schema}"` }),
     });
     // A connection that ends emits `error`. Without a listener Node would end the process. Running work on the
     // connection fails anyway, and the pool opens a new connection.
@@ -124,7 +124,7 @@ export class PostgresPool {
     const values = key === null ? [] : [`${this.#schema} ${key}`];
     const text = `SELECT ${key === null ? "" : LOCK}${NOW}`;
     if (this.#hasSessions) return { name: key === null ? "begin-rows" : "begin-key", text, values };
-    const path = `set_config('search_path', $${values.push(quoteName(this.#schema))}, true), `;
+    const path = `set_config('search_path', $${values.push(`"${this.#schema}"`)}, true), `;
     return { text: text.replace("SELECT ", `SELECT ${path}${SET_LOCAL}`), values };
   }
 
@@ -179,15 +179,6 @@ export function createListener(url: string, connection: PostgresConnection): pg.
 
 export const ignore = () => {};
 
-/** Writes a schema as the value of `search_path` in startup options, where spaces and backslashes are escaped. */
-function quoteOption(schema: string): string {
-  return quoteName(schema).replace(/[\\ ]/g, "\\$&");
-}
-
-function quoteName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
-
 function createTypes(): pg.TypeOverrides {
   const types = new pg.TypeOverrides();
   // bigint, and numeric as the sum of bigints
@@ -224,22 +215,33 @@ function createQuery(client: pg.PoolClient, isNamed: boolean): Query {
   };
 }
 
-/** Error codes of connections, of a server that stops or starts, and of transactions that lost a conflict. */
+/**
+ * Error codes of connections, of a server that stops, starts or is still a replica (25006), and of transactions that lost a
+ * conflict.
+ */
 const LOST =
-  /^(08|57P0|53300|25P0[34]|40001|40P01|0A000|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
+  /^(08|57P0|53300|25006|25P0[34]|40001|40P01|0A000|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
 /** Messages of errors that `pg` throws without a code. */
 const LOST_WORDS =
   /terminated|not queryable|timeout exceeded|read timeout|connection error|client was closed/i;
 /** Error codes of a failed lock, statement or disk of the database. */
 const FAILED = /^(55P03|57014|53|58|XX)/;
 
+/** The message of a pool that refuses the settings of a connection. */
+const NO_SETTINGS = /unsupported startup parameter/i;
+const NO_SETTINGS_ADVICE =
+  "postgresHost: url: leads to a pool; set sessionURL to the address of Postgres itself";
+
 function isLost(error: unknown): boolean {
   const { code, message } = readError(error);
+  if (NO_SETTINGS.test(message)) return false;
   return LOST.test(code) || (code === "" && LOST_WORDS.test(message));
 }
 
 function describeFailure(error: unknown): unknown {
-  const { code } = readError(error);
+  const { code, message } = readError(error);
+  if (NO_SETTINGS.test(message))
+    return new Refusal("misconfigured", { problem: NO_SETTINGS_ADVICE, cause: error });
   if (code === "55P03") return createStorageError("postgresHost: the key is locked for too long", error);
   if (!isLost(error) && !FAILED.test(code)) return error;
   return createStorageError("postgresHost: the database did not respond", error);

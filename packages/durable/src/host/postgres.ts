@@ -1,4 +1,4 @@
-import { ensure } from "@sluice/worker-proxy/plugin";
+import { ensure, Refusal } from "@sluice/worker-proxy/plugin";
 import type { Listeners } from "./listeners.js";
 import { PostgresBus } from "./postgres-bus.js";
 import type { PostgresConnection } from "./postgres-connection.js";
@@ -19,9 +19,8 @@ interface PostgresHostOptions {
   /** Address of the database, `postgres://user:password@host:5432/name`. */
   readonly url: string;
   /**
-   * Address of the same database that gives each client a session. Set it if `url` leads to a pool in transaction mode,
-   * such as PgBouncer with `pool_mode = transaction`: the host then listens for notifications here, and needs no session
-   * at `url`.
+   * Address of Postgres itself. Set it if `url` leads to a pool such as PgBouncer: the host then listens for
+   * notifications here, and needs no session at `url`.
    * @default url
    */
   readonly sessionURL?: string;
@@ -44,7 +43,7 @@ type PostgresAddress = Required<Omit<PostgresHostOptions, "env" | "sessionURL">>
  * request gets a 503 with `Retry-After` after at most 10 s. If a process is killed, other processes can serve its users
  * at once.
  *
- * Connect to Postgres directly, or through a pool. A pool in transaction mode needs the option `sessionURL`.
+ * Connect to Postgres directly. Behind a pool such as PgBouncer, set the option `sessionURL`, too.
  *
  * @throws {TypeError} for a missing or invalid option
  * @example
@@ -136,6 +135,8 @@ class PostgresDatabase implements ProcessDatabase {
   async #createTables(): Promise<void> {
     const schema = `"${this.#schema}"`;
     await this.#pool.transact("tables", async (query) => {
+      const [path] = await query<{ path: string }>("SELECT current_setting('search_path') AS path");
+      if (path?.path !== schema) throw new Refusal("misconfigured", { problem: NO_SCHEMA });
       const [found] = await query("SELECT 1 AS found FROM pg_namespace WHERE nspname = ?", this.#schema);
       // even `IF NOT EXISTS` requires the CREATE privilege, which this role may lack
       if (!found) await query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
@@ -151,6 +152,10 @@ class PostgresDatabase implements ProcessDatabase {
     });
   }
 }
+
+/** A pool that ignores startup parameters would store the tables of every schema in `public`. */
+const NO_SCHEMA =
+  "postgresHost: url: its connections ignore the schema; set sessionURL if url leads to a pool, and set no search_path in url";
 
 /** Adds a collation that orders texts by bytes, as SQLite does. The default order depends on the database's locale. */
 function orderByBytes(sql: string): string {

@@ -115,7 +115,7 @@ export class Timers {
       controller.abort(new Error("the host closes"));
       stopWaiting();
     }
-    const left = [...this.#running].map(({ timer }) => timer);
+    const left = [...this.#running].map(readTimer);
     clearInterval(this.#renewal);
     if (left.length === 0) return;
     await this.#host.database.transact(null, (query, now) => this.#rows.putBack(query, left, now));
@@ -131,7 +131,7 @@ export class Timers {
     this.#claimedAt = now;
     // after a pause of this process or of its database, renew the jobs that no other process has begun
     const expired = [...this.#running].filter(({ leaseUntil }) => leaseUntil <= now);
-    await this.#renewLeases(query, expired, now + LEASE_MS);
+    await this.#rows.renew(query, expired.map(readTimer), now + LEASE_MS);
     await this.#rows.putBack(query, [...this.#unconfirmed.values()], now);
     const claimed = await this.#rows.claim(query, now, {
       leaseUntil: now + LEASE_MS,
@@ -160,7 +160,7 @@ export class Timers {
     now: number,
     claimed: readonly ClaimedTimer[],
   ): Promise<readonly ClaimedTimer[]> {
-    const suspects = [...this.#running].map(({ timer }) => timer).filter(isSuspect);
+    const suspects = [...this.#running].map(readTimer).filter(isSuspect);
     const left: ClaimedTimer[] = [];
     for (const timer of claimed) {
       const isAlone = timer.deaths > 2 || suspects.some(({ deaths }) => deaths > 2);
@@ -201,18 +201,13 @@ export class Timers {
     const jobs = [...this.#running];
     try {
       const leaseUntil = await this.#host.database.transact(null, async (query, now) => {
-        await this.#renewLeases(query, jobs, now + LEASE_MS);
+        await this.#rows.renew(query, jobs.map(readTimer), now + LEASE_MS);
         return now + LEASE_MS;
       });
       for (const running of jobs) running.leaseUntil = leaseUntil;
     } catch (error) {
       this.#host.report("the leases of jobs could not be renewed", error);
     }
-  }
-
-  async #renewLeases(query: Query, jobs: readonly RunningJob[], leaseUntil: number): Promise<void> {
-    const timers = jobs.map(({ timer }) => timer);
-    await this.#rows.renew(query, timers, leaseUntil);
   }
 
   async #run(running: RunningJob): Promise<void> {
@@ -292,6 +287,10 @@ export class Timers {
       if (this.#isClosed) return;
     }
   }
+}
+
+function readTimer({ timer }: RunningJob): ClaimedTimer {
+  return timer;
 }
 
 /** Returns the pause after a failed attempt, in milliseconds. */

