@@ -146,26 +146,6 @@ describe.each(["workerd", "Node"] as const)("in a process of %s", (runtime) => {
       expect(upstream.requests).toHaveLength(1);
     });
 
-    test("is never sent again if the process was killed before its end (case 102)", async () => {
-      const { kill, expireOwners, start, upstream } = proxy;
-      upstream.respondWith(() => {});
-      const lost = create("lost").catch(() => "lost");
-      await upstream.arrived();
-      await kill();
-      expect(await lost).toBe("lost");
-      expireOwners();
-      await start();
-      for (let nth = 0; nth < 2; nth += 1) {
-        const response = await create("lost");
-        expect([response.status, await response.json()]).toMatchObject([
-          502,
-          { error: { code: "request_lost" } },
-        ]);
-      }
-      expect(upstream.requests).toHaveLength(1);
-      expect(proxy.logs.some((line) => line.includes("was lost with its process"))).toBe(true);
-    });
-
     test("is not sent again if the gateway cuts the connection", async () => {
       const { upstream } = proxy;
       upstream.respondWith((response) => response.destroy());

@@ -137,8 +137,6 @@ export function openBudget({
         { model: "delta-5.3", messages: [{ role: "user", content: "hi" }], max_tokens: 10, ...body },
         headers,
       ),
-    /** Resolves once all settlements are stored. */
-    settled: () => Promise.all(behind),
     async budgets(user = "ann") {
       await Promise.all(behind);
       return JSON.parse((await request(user, "/v1/budget")).text).budgets as Record<string, unknown>[];

@@ -188,7 +188,6 @@ export function openFileStore({
     settle: async () => void (await Promise.all(behind.splice(0))),
     /** The events of uploads and copies. */
     jobEvents: () => events.filter((event): event is JobEvent => event.type !== "request"),
-    requestEvents: () => events.filter(({ type }) => type === "request"),
     store,
     /** Stores the first part of a longer file. */
     begin: (whole: Uint8Array<ArrayBuffer>, user = "user-1") =>
