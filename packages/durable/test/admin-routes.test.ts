@@ -110,7 +110,7 @@ describe("a path of operators (case 132)", () => {
     expect(events[0]).not.toHaveProperty("operation");
   });
 
-  test("does not exist for anybody where `isOperator` throws, rejects, is slow to say no, or says what is no `true`", async () => {
+  test("responds with 404 to everybody if `isOperator` throws, rejects or returns anything but `true`", async () => {
     const wrong: unknown[] = [
       () => {
         throw new Error("the list of operators is away");
@@ -129,7 +129,7 @@ describe("a path of operators (case 132)", () => {
     expect(lines.filter((line) => line.includes("admin: every request is refused"))).toHaveLength(2);
   });
 
-  test("does not exist where the sign-in fails, and the log says why", async () => {
+  test("responds with 404 if the sign-in fails, and the log says why", async () => {
     const { post } = openAdmin(
       {},
       {
@@ -185,13 +185,13 @@ describe("a path of operators (case 132)", () => {
 });
 
 describe("an operation", () => {
-  test("An operation of a part is served below the part's name", async () => {
+  test("is served below the name of its part", async () => {
     const { post } = openAdmin();
     const { status, text } = await post("/v1/admin/notes/list", { user: "bob" });
     expect([status, text]).toEqual([200, '{"notes":["a note of bob"]}']);
   });
 
-  test("says which field is wrong: 400", async () => {
+  test("responds with 400 and names the field that is wrong", async () => {
     const { post } = openAdmin();
     expect(await post("/v1/admin/notes/list")).toMatchObject({
       status: 400,
@@ -213,7 +213,7 @@ describe("an operation", () => {
     expect((await post("/v1/admin/things/remove", { user: "ann" })).status).toBe(200);
   });
 
-  test("An operation that fails is 503, and only the log says why", async () => {
+  test("responds with 503 if it fails, and only the log says why", async () => {
     const fails = async () => Promise.reject(new Error("of 10.0.0.1"));
     const { post } = openAdmin({ parts: [{ operations: [{ name: "things/list", run: fails }] }] });
     const { status, text } = await post("/v1/admin/things/list");
@@ -229,7 +229,7 @@ describe("an operation", () => {
     expect([status, text.includes(KEY)]).toEqual([502, false]);
   });
 
-  test("An operation of the same name as another one, or with no name, is a mistake in the setup", () => {
+  test("is refused by createProxy if its name is taken or invalid", () => {
     const { part } = notesPart();
     expect(() => openAdmin({ parts: [part, part] })).toThrow("plugins: two have the name notes");
     const twice = { operations: part.operations ?? [] };
@@ -251,7 +251,7 @@ describe("erasing a user (case 133)", () => {
     expect([[...one.stored.keys()], [...other.stored.keys()]]).toEqual([["bob"], ["bob"]]);
   });
 
-  test("erases nothing where the request has a field that is not known, such as one part of the user's things", async () => {
+  test("erases nothing if the request has an unknown field, such as the name of one part", async () => {
     const { part, stored } = notesPart();
     const { post } = openAdmin({ parts: [part] });
     for (const more of [{ part: "notes" }, { dryRun: true }]) {
@@ -299,7 +299,7 @@ describe("erasing a user (case 133)", () => {
     expect(files.stored.has("ann")).toBe(false);
   });
 
-  test("gives a part a minute, and does the others meanwhile", async () => {
+  test("erases the other parts while one part takes up to a minute", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const fine = notesPart("fine");
     const stuck = definePlugin<ProxyPlugin<Env>>({

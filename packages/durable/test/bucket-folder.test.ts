@@ -174,7 +174,7 @@ async function age(days: number): Promise<void> {
   for (const name of await readdir(path).catch(() => [])) await utimes(join(path, name), at, at);
 }
 
-test("What is being written is not swept, and an upload stays for days", async () => {
+test("the sweep keeps files that are being written, and unfinished uploads for days", async () => {
   const first = folderBucket(join(folder, "files"));
   const upload = await first.createMultipartUpload("media/a", PNG);
   const part = await upload.uploadPart(1, createStream(1000));

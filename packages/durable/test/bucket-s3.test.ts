@@ -158,7 +158,7 @@ describe("a bucket that is busy or silent, or another server instead of the buck
     expect(between.seen).toHaveLength(4);
   });
 
-  test("A bucket that is silent is given up", async () => {
+  test("ends a request to a bucket that does not respond", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     between.fail("HEAD", { network: "silent" });
@@ -168,7 +168,7 @@ describe("a bucket that is busy or silent, or another server instead of the buck
     expect((await outcome).message).toBe("s3Bucket: HEAD got no response");
   });
 
-  test("A success with an error in it, or with a page, makes no file whole", async () => {
+  test("does not take status 200 with an error or a page as a complete file", async () => {
     const begun = async () => {
       const upload = await bucket.createMultipartUpload("media/parts", PNG);
       return { upload, parts: [await upload.uploadPart(1, createStream(1000))] };
@@ -212,7 +212,7 @@ describe("a bucket that is busy or silent, or another server instead of the buck
     }
   });
 
-  test("A file that can't be deleted does not hold up the others, and is reported", async () => {
+  test("deletes the other files if one can't be deleted, and reports that file", async () => {
     const keys = Array.from({ length: 20 }, (_, at) => `media/many-${at}`);
     for (const key of keys) await server.bucket.put(key, createStream(1), PNG);
     between.fail("DELETE many-7", { status: 403, body: createError("AccessDenied") });
@@ -234,7 +234,7 @@ describe("bytes of another file (case 182)", () => {
     }
   });
 
-  test("A file that breaks off on its way to a reader does not look whole", async () => {
+  test("a read fails if the response of the bucket breaks off", async () => {
     const broken = { etag: '"a"', "content-length": "1000", connection: "close" };
     between.fail("GET", { status: 200, body: "only the start", headers: broken });
     const file = await bucket.get("media/a", NO_RANGE);

@@ -45,7 +45,7 @@ describe("an operator of budgets", () => {
     expect(await state()).toMatchObject({ limit: 100 });
   });
 
-  test("reads those of a session, an address, a team, and all", async () => {
+  test("reads the limits of a session, an address, a team and all", async () => {
     const team = { limit: 50, by: ({ user }: { user: { id: string } }) => `team of ${user.id}` };
     const { operate } = openOperated({ session: 10, address: 20, all: 40, team });
     for (const [limit, target] of [
@@ -57,7 +57,7 @@ describe("an operator of budgets", () => {
       expect((await operate("budgets/read", target)).body).toMatchObject({ by: target.by, limit });
   });
 
-  test("leaves no row by reading and resetting what was never used", async () => {
+  test("creates no row by reading and resetting an unused limit", async () => {
     const { operate, count } = openOperated();
     for (const operation of ["budgets/read", "budgets/reset"])
       expect((await operate(operation, { by: "user", user: "ann" })).body).toMatchObject({ spent: 0 });
@@ -94,7 +94,7 @@ describe("an operator of budgets", () => {
 });
 
 describe("erasing a user (case 133)", () => {
-  test("deletes all rows of the user, and none of others or of all", async () => {
+  test("deletes all rows of the user, and no row of other users or of the limit `all`", async () => {
     const { spend, paid, proxy, count, state, query } = openOperated({ user: 100, session: 100, all: 1000 });
     await spend("ann", { session: "phone" });
     await spend("ann");
@@ -119,7 +119,7 @@ describe("erasing a user (case 133)", () => {
     expect(await state("team")).toMatchObject({ spent: 63 });
   });
 
-  test("leaves nothing of a request under way when that ends", async () => {
+  test("leaves no row of a running request after its end", async () => {
     const { paid, proxy, count } = openOperated();
     const open = await paid(10);
     await eraseUser(proxy, {}, "ann");
@@ -137,7 +137,7 @@ describe("erasing a user (case 133)", () => {
     expect(await count(ofUsers)).toEqual(NONE);
   });
 
-  test("counts a user who comes back", async () => {
+  test("counts the requests of a user who returns", async () => {
     const { spend, proxy, state } = openOperated();
     await spend();
     await eraseUser(proxy, {}, "ann");

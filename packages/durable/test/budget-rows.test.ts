@@ -21,7 +21,7 @@ const readSweeps = async ({ query }: ReturnType<typeof openBudget>) =>
   (await query("SELECT key, due FROM timers ORDER BY due")) as { key: string; due: number }[];
 
 describe("the sweep of a window (case 151)", () => {
-  test("stays where the first request has laid it, however many requests follow", async () => {
+  test("keeps the time that the first request set, however many requests follow", async () => {
     const opened = openBudget({ options: { limits: { user: 1000 }, windowMs: DAY } });
     setRandom(0.75);
     await opened.paid(1);

@@ -2,7 +2,7 @@ import { idempotency } from "@sluice/durable";
 import { expect, test } from "vitest";
 import { openGateway, openStoredProxy, silenceLog, usage } from "./support/stored-proxy.js";
 
-test("a user whose requests wait by the thousand leaves room for others", async () => {
+test("a user with thousands of waiting requests does not block other users", async () => {
   silenceLog();
   const gateway = openGateway();
   gateway.hangs();

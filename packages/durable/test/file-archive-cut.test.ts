@@ -63,7 +63,7 @@ test("a copy that was cut off in its last attempt is reported as failed, and not
   finish();
 });
 
-test("an attempt that ends late, behind the begin of the next one, changes nothing", async () => {
+test("an attempt that ends after the next attempt has begun changes nothing", async () => {
   const { sources, create, poll, files, until, copyEvents, clock } = openArchive();
   const ends: (() => void)[] = [];
   sources.serve("late.mp4", () => {
@@ -85,7 +85,7 @@ test("an attempt that ends late, behind the begin of the next one, changes nothi
   expect([copyEvents().length, files.keys().length, (await files.list()).files.length]).toEqual([1, 1, 1]);
 });
 
-test("a deletion while a copy runs wins: nothing stays, and nothing comes back", async () => {
+test("deleting a file while its copy runs leaves no file, and it is not copied again", async () => {
   const { sources, create, poll, files, until, copyEvents } = openArchive();
   const held = holdFile(video);
   sources.serve("unwanted.mp4", held.serve);

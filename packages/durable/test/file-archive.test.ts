@@ -63,7 +63,7 @@ describe("a result", () => {
     expect([await findCopies({ tasks: [id], urls: [copy?.url ?? ""] }), files.keys()]).toEqual([[], []]);
   });
 
-  test("is copied again when its copy's time is over", async () => {
+  test("is copied again after its copy has expired", async () => {
     const { clock, create, poll, findCopies, files, until } = openArchive();
     const id = await create();
     await poll(id);
@@ -92,7 +92,7 @@ describe("a copy", () => {
     expect(files.countUploads()).toBe(0);
   });
 
-  test("never passes its largest size, whether its host says the size or sends without an end (case 78)", async () => {
+  test("never exceeds `maxBytes`, whether its host announces the size or sends without an end (case 78)", async () => {
     const { sources, create, poll, files, failures, until } = openArchive({
       archive: { maxBytes: 3 * PART },
     });
@@ -114,7 +114,7 @@ describe("a copy", () => {
     expect([files.keys(), files.countUploads()]).toEqual([[], 0]);
   });
 
-  test("may have just the largest size, whether its host says the size or not (case 78)", async () => {
+  test("may have exactly `maxBytes`, whether its host announces the size or not (case 78)", async () => {
     const { sources, create, poll, findCopies, until } = openArchive({ archive: { maxBytes: video.length } });
     sources.serve("unsaid.mp4", () => new Response(new Blob([video]).stream()));
     for (const name of ["video", "unsaid"]) {
@@ -265,7 +265,7 @@ describe("a list of copies", () => {
     expect(await late).toEqual([408, "body_timeout"]);
   });
 
-  test("is no path of a proxy without an archive", async () => {
+  test("does not exist in a proxy without an archive", async () => {
     const { files } = openArchive({ archive: false });
     expect((await files.post("/v1/archive", { tasks: ["t"] })).status).toBe(404);
   });

@@ -42,7 +42,7 @@ describe("the space of a user", () => {
   });
 });
 
-test("the space of a file is free again where the bucket has deleted it, and not before", async () => {
+test("the space of a file is free once the bucket has deleted it, and not before", async () => {
   const clock = useClock();
   const bounds = { maxBytesPerUser: 1500, retentionMs: 60 * MINUTE_MS };
   const { store, request, upload, fail, logs, jobEvents, keys } = openFileStore({ options: bounds });
@@ -79,7 +79,7 @@ describe("a process that ends", () => {
     return { first, restart };
   }
 
-  test("between its reservation and its bytes leaves no space taken", async () => {
+  test("after it reserved space and before it stored bytes uses no space", async () => {
     const clock = useClock();
     const { first, restart } = await openEnding({ maxBytesPerUser: 1500 });
     const { put } = first.bucket;
@@ -93,7 +93,7 @@ describe("a process that ends", () => {
     await expect.poll(async () => (await second.upload(png)).status).toBe(201);
   });
 
-  test("behind its bytes and before its row leaves no file in the bucket (case 154)", async () => {
+  test("after it stored bytes and before it stored the row leaves no file in the bucket (case 154)", async () => {
     const clock = useClock();
     const { first, restart } = await openEnding();
     const put = first.bucket.put.bind(first.bucket);
@@ -120,7 +120,7 @@ describe("a process that ends", () => {
     await expect.poll(first.countUploads).toBe(0);
   });
 
-  test("between the deletion of a file and of its row gives its space back", async () => {
+  test("after it deleted a file and before it deleted the row frees the space", async () => {
     const clock = useClock();
     const { first, restart } = await openEnding({ maxBytesPerUser: 1500 });
     const { id } = await first.store(png);

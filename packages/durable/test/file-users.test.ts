@@ -66,7 +66,7 @@ describe("a user who is erased (case 123)", () => {
     await files.store(png);
   });
 
-  test("has nothing of a file whose parts are put together meanwhile", async () => {
+  test("has no file left whose parts are combined during the erasure", async () => {
     const files = openFileStore();
     const { id } = await files.begin(mp4);
     const release = files.hold("complete");
@@ -78,7 +78,7 @@ describe("a user who is erased (case 123)", () => {
     expect([files.keys(), await files.list()]).toEqual([[], { files: [] }]);
   });
 
-  test("has nothing left of more files than one step of an erasure deletes", async () => {
+  test("has no file left, also with more files than one step of an erasure deletes", async () => {
     const files = openFileStore();
     for (let nth = 0; nth < 550; nth += 1) await files.store(png.slice(0, 64));
     const sizes: number[] = [];
@@ -92,7 +92,7 @@ describe("a user who is erased (case 123)", () => {
     expect(sizes).toEqual([100, 100, 100, 100, 100, 50]);
   });
 
-  test("loses the rest at the next call, where the bucket fails in the middle", async () => {
+  test("loses the remaining files at the next call if the bucket fails during the first", async () => {
     const files = openFileStore();
     for (let nth = 0; nth < 3; nth += 1) await files.store(png);
     const restore = files.fail("delete");

@@ -288,7 +288,7 @@ test("a job that runs while its process is paused for an hour is not run again b
   await host.close();
 });
 
-describe("A job on a database that refuses to store", () => {
+describe("A job whose database refuses writes", () => {
   let runs = 0;
   let end = () => {};
   const hold = job("limits.refused", 3, async () => {
@@ -381,7 +381,7 @@ test("a timer runs at its time after the clock was set back", async () => {
   await host.close();
 });
 
-test("the users take turns again after a clock was ahead for a moment", async () => {
+test("the users take turns again after a clock ran ahead for a moment", async () => {
   const host = nodeHost({ file: ":memory:" });
   const bound = bind(host);
   const ids = Array.from({ length: 24 }, (_, nth) => `${nth}`);
@@ -394,7 +394,7 @@ test("the users take turns again after a clock was ahead for a moment", async ()
   await host.close();
 });
 
-test("a job of an earlier version of the program waits for a version that has it", async () => {
+test("a timer of another version of the program waits until that version runs", async () => {
   const file = join(folder, "versions.db");
   const later = job("versions.later", 1, async () => {});
   const plan = operation("versions.plan", async (transaction, _: null) => {

@@ -84,7 +84,7 @@ describe("Two processes on one Postgres", () => {
     expect(await first.host.run("cut", readSum, null)).toEqual({ total: 300, rows: 300 });
   });
 
-  test("a process waits for a key that a stalled process holds, and gets it (case 185)", async () => {
+  test("a process gets the key that a stalled process has locked (case 185)", async () => {
     const held = first.host.run("still", hold, { seconds: 1 });
     await expect.poll(async () => await countHeld()).toBe(1);
     await first.kill("SIGSTOP");
@@ -183,7 +183,7 @@ describe("A proxy whose database is away", () => {
     await close();
   });
 
-  test("gives up on connections that are silent, and serves once the network is back", async () => {
+  test("responds with 503 while connections are silent, and serves once the network is back", async () => {
     const { send, close } = await open();
     expect((await send()).status).toBe(200);
     between.hold();

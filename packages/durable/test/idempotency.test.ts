@@ -251,7 +251,7 @@ describe("a request without costs frees its key (case 103)", () => {
     expect((await create("one")).status).toBe(200);
   });
 
-  test("several that wait for one refusal get it, and the next one is sent", async () => {
+  test("several requests that wait for one refusal get it, and the next request is sent", async () => {
     const { gateway, respond } = openHeld();
     const { create } = openStoredProxy({ gateway });
     const three = [create("one"), create("one"), create("one")];

@@ -114,7 +114,7 @@ describe("a stream of another process", () => {
 });
 
 describe("a create of another process (cases 100, 102)", () => {
-  test("is waited for, and sent once", async () => {
+  test("is sent once, and the requests of this process wait for it", async () => {
     const { gateway, one, other, purse } = await openProcesses();
     let respond!: (response: Response) => void;
     gateway.responds(
@@ -152,7 +152,7 @@ describe("a create of another process (cases 100, 102)", () => {
     expect(gateway.requests).toHaveLength(2);
   });
 
-  test("is lost if its process is gone, and its late response is not stored", async () => {
+  test("is lost if its process ended, and its late response is not stored", async () => {
     silenceLog();
     const { gateway, one, other, purse } = await openProcesses();
     let respond!: (response: Response) => void;
@@ -175,7 +175,7 @@ describe("a create of another process (cases 100, 102)", () => {
   });
 });
 
-test("a stream of 30 s is at most 10 operations with a budget, and one row (case 108)", async () => {
+test("a stream of 30 s with a budget takes at most 10 operations and one row (case 108)", async () => {
   const { gateway, one } = await openProcesses();
   const live = gateway.streamsLive();
   const response = await one.startStream();

@@ -61,7 +61,7 @@ async function loseCreate() {
 }
 
 describe("a create whose process is gone (case 102)", () => {
-  test("is never sent again: the same error under its key for a day, and its reservation is spent", async () => {
+  test("is never sent again: its key returns the same error for a day, and its reservation is spent", async () => {
     const lines = silenceLog();
     const { purse, gateway, open } = await loseCreate();
     const second = open();
@@ -79,7 +79,7 @@ describe("a create whose process is gone (case 102)", () => {
     expect(lines.join()).toContain("was lost with its process; what was reserved for it is spent");
   });
 
-  test("waits for it as long as it may be alive", async () => {
+  test("makes a repeated request wait until the lease of the process ends", async () => {
     silenceLog();
     const { gateway, open } = await loseCreate();
     const second = open();
@@ -362,7 +362,7 @@ describe("a meter that fails for long", () => {
   });
 });
 
-test("Nothing is left of a stream ten minutes after its end, and its key is free again", async () => {
+test("a stream leaves no row ten minutes after its end, and its key is free again", async () => {
   const { gateway, open } = openProcesses();
   gateway.streams(piece("a") + end);
   const process = open();
@@ -390,7 +390,7 @@ test("a request whose ticket can't be stored reserves nothing and is not sent (c
   expect([purse.reserved.size, gateway.requests.length]).toEqual([0, 0]);
 });
 
-test("A request that can't be stored as sent is not sent", async () => {
+test("a request whose state `sending` can't be stored is not sent", async () => {
   silenceLog();
   const { purse, gateway, open } = openProcesses();
   const process = open();
@@ -405,7 +405,7 @@ test("A request that can't be stored as sent is not sent", async () => {
   expect([purse.reserved.size, purse.spent]).toEqual([0, [7]]);
 });
 
-test("A database that is gone for a moment ends no stream, and all of it is stored", async () => {
+test("a stream continues while the database is away for a moment, and is stored completely", async () => {
   const lines = silenceLog();
   const { gateway, open } = openProcesses();
   const live = gateway.streamsLive();

@@ -136,7 +136,7 @@ describe("a stored stream", () => {
     expect(again).not.toContain("id: 4\n");
   });
 
-  test("lets the gateway wait while too much waits for its rows", async () => {
+  test("stops reading from the gateway while too many bytes wait to be stored", async () => {
     const gateway = openGateway();
     const text = piece("z".repeat(200_000));
     let pulls = 0;
@@ -251,7 +251,7 @@ describe("a client that leaves", () => {
     expect(gateway.requests[0]?.signal.aborted).toBe(true);
   });
 
-  test("leaves a stream that is stopped after `idleTimeoutMs` without a reader", async () => {
+  test("stops the stream after `idleTimeoutMs` without a reader", async () => {
     const gateway = openGateway();
     const live = gateway.streamsLive();
     const { startStream, resume, jobs } = openStoredProxy({
@@ -268,7 +268,7 @@ describe("a client that leaves", () => {
     expect(errorCode(await (await resume(readStreamId(response))).text())).toBe("stream_stopped");
   });
 
-  test("leaves a request without a response, which is stopped as well", async () => {
+  test("stops a request without a response, too", async () => {
     const gateway = openGateway();
     gateway.hangs();
     const { startStream, jobs } = openStoredProxy({
@@ -339,7 +339,7 @@ describe("a request that comes again with its key", () => {
     expect(gateway.requests).toHaveLength(1);
   });
 
-  test("gets the JSON that came instead of a stream, and the request is sent once", async () => {
+  test("gets the JSON that the gateway sent instead of a stream, and the request is sent once", async () => {
     const gateway = openGateway(() => Response.json({ id: "chat-1" }));
     const { startStream, resume } = openStoredProxy({ gateway });
     for (let nth = 0; nth < 2; nth += 1) {
@@ -353,7 +353,7 @@ describe("a request that comes again with its key", () => {
 });
 
 describe("a response that ends badly", () => {
-  test("has its break as an event", async () => {
+  test("ends with an error event if the connection to the gateway breaks off", async () => {
     const gateway = openGateway();
     const live = gateway.streamsLive();
     const { startStream, resume } = openStoredProxy({ gateway });
@@ -426,7 +426,7 @@ describe("the streams of a user (case 114)", () => {
     await expect.poll(async () => (await startStream()).status).toBe(200);
   });
 
-  test("are a few, and the deletion of the oldest is an event", async () => {
+  test("are limited, and an event reports the deletion of the oldest", async () => {
     const gateway = openGateway();
     gateway.streams(events.join(""));
     const { startStream, resume, jobs } = openStoredProxy({

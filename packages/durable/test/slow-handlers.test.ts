@@ -2,7 +2,7 @@ import { type EndHandler, videoWatch } from "@sluice/durable";
 import { expect, onTestFinished, test } from "vitest";
 import { openGateway, openStoredProxy, silenceLog } from "./support/stored-proxy.js";
 
-test("handlers that are slow do not stop the polls of others", async () => {
+test("slow handlers do not delay the polls of other tasks", async () => {
   silenceLog();
   let created = 0;
   const gateway = openGateway((request) => {

@@ -29,7 +29,7 @@ async function loseWrite() {
   release();
 }
 
-test("64 MiB of a process wait for their rows at most, also after a response was lost during a write", async () => {
+test("at most 64 MiB of a process wait to be stored, also after a response was lost during a write", async () => {
   const lines = silenceLog();
   await loseWrite();
   const gateway = openGateway();

@@ -116,7 +116,7 @@ describe("a webhook", () => {
       expect(new Webhook(secret).verify(body, Object.fromEntries(request.headers))).toBeDefined();
   });
 
-  test("says that the user has removed the task (case 129)", async () => {
+  test("reports that the user has removed the task (case 129)", async () => {
     const { create, gateway, sent, send, of } = openNotifyingProxy();
     const { path } = await create();
     expect((await send(`${path}/events`, "ann", { method: "DELETE" })).status).toBe(204);
@@ -126,7 +126,7 @@ describe("a webhook", () => {
     expect(of("watch")).toMatchObject([{ outcome: "stopped", code: "task_succeeded" }]);
   });
 
-  test("tells of an end that comes after an unknown one, with another id, and of the same one once (cases 91 and 129)", async () => {
+  test("reports an end after an unknown end with another id, and the same end once (cases 91 and 129)", async () => {
     const { create, gateway, sent } = openNotifyingProxy();
     const { poll } = await create();
     await advance(6 * SECOND);
@@ -275,7 +275,7 @@ test("an operation whose commit is repeated changes nothing: one watch, one even
 });
 
 describe("a dead letter (case 127)", () => {
-  test("is listed with its cause, and sent again with the id that it has always had", async () => {
+  test("is listed with its cause, and is sent again with the same id", async () => {
     const { listDeadLetters, resend, sent, of, created } = await giveUp();
     const [deadLetter] = await listDeadLetters();
     expect(deadLetter).toEqual({
@@ -327,7 +327,7 @@ describe("a dead letter (case 127)", () => {
     run.mockRestore();
   });
 
-  test("is made of a delivery whose process ends at each attempt, and can be sent again", async () => {
+  test("is created if the process ends at each attempt of a delivery, and can be sent again", async () => {
     const { create, gateway, app, cutAttempts, listDeadLetters, resend, of, sent } = openNotifyingProxy();
     app.next = () => new Response(null, { status: 503 });
     gateway.next = done;
@@ -349,7 +349,7 @@ describe("a dead letter (case 127)", () => {
     await until(() => of("webhook").at(-1)?.outcome === "complete");
   });
 
-  test("is removed as the oldest of 10,000, with an event", async () => {
+  test("is removed if it is the oldest of 10,000, and an event reports it", async () => {
     const { plugin, create, gateway, app, listDeadLetters, of } = openNotifyingProxy();
     app.next = () => new Response(null, { status: 410 });
     gateway.next = done;
@@ -377,7 +377,7 @@ describe("a dead letter (case 127)", () => {
     expect(await listDeadLetters()).toMatchObject([{ userId: "zed" }, { userId: "bob" }]);
   });
 
-  test("can be sent again for 7 days, and is gone after that with its task", async () => {
+  test("can be sent again for 7 days, and is then deleted with its task", async () => {
     const { env, listDeadLetters, resend, plugin, of } = await giveUp();
     await jump(6 * DAY);
     const [deadLetter] = await listDeadLetters();
@@ -517,7 +517,7 @@ describe("a handler of the app", () => {
   });
 });
 
-test("a plugin that copies results gets each final end before it is stored, and again if it fails", async () => {
+test("a plugin that copies results gets each end before it is stored, and again if the plugin fails", async () => {
   const ended: EndedResult<unknown>[] = [];
   const files = definePlugin<ProxyPlugin<Readonly<Record<string, string>>>>({});
   offerResults(files, async (result) => {

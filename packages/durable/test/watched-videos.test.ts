@@ -94,7 +94,7 @@ describe("pages that listen", () => {
     for (const pause of readPauses().slice(-3)) expect(pause).toBeGreaterThanOrEqual(60);
   });
 
-  test("a page that comes back gets nothing twice, and a new one the newest state at once", async () => {
+  test("a page that reconnects gets no event twice, and a new page gets the newest state at once", async () => {
     const { create, gateway, polls } = openWatchedProxy();
     const { listen } = await create();
     await until(() => polls.length === 1);
@@ -137,7 +137,7 @@ describe("pages that listen", () => {
     expect((await follow()).status).toBe(200);
   });
 
-  test("a user has 64 streams, and the people of a public proxy share no such bound", async () => {
+  test("a user has up to 64 streams, and visitors of a public proxy do not share this limit", async () => {
     for (const isPublic of [false, true]) {
       const { create } = openWatchedProxy({}, isPublic ? { authenticate: "public" } : {});
       const statuses: number[] = [];
@@ -271,7 +271,7 @@ describe("the end of a watch", () => {
     expect(log.mock.calls.flat().join()).toContain("enable_request_signal");
   });
 
-  test("is polled on when a page comes back and its timer was lost", async () => {
+  test("is polled by the next query of a page if its timer was lost", async () => {
     const { create, gateway, plugin, polls } = openWatchedProxy();
     const { listen } = await create();
     await listen();
@@ -318,7 +318,7 @@ describe("a task that is watched from its create", () => {
     expect(id).not.toBe(gatewayId);
   });
 
-  test("a page that polls right after the create gets the receipt without a request to the gateway", async () => {
+  test("a page that polls right after the create gets the gateway's first response without another request", async () => {
     const { create, polls } = openWatchedProxy();
     const { status, poll } = await create();
     expect(await status()).toBe("queued");
@@ -341,7 +341,7 @@ describe("a task that is watched from its create", () => {
     expect(Math.min(...pauses)).toBeGreaterThanOrEqual(15);
   });
 
-  test("its end is forgotten after the retention", async () => {
+  test("its end is deleted after the retention", async () => {
     const { create, gateway, plugin, env, polls } = openWatchedProxy({ retentionMs: HOUR });
     await create();
     gateway.next = done;
@@ -463,7 +463,7 @@ describe("a task that is watched from its create", () => {
     expect(events).toMatchObject([{ outcome: "lost" }, { outcome: "complete" }]);
   });
 
-  test("it is unknown after five minutes of 404 (cases 91 and 129)", async () => {
+  test("ends as unknown after five minutes of 404 (cases 91 and 129)", async () => {
     const { create, gateway, events, polls } = openWatchedProxy();
     const { poll } = await create();
     await until(() => polls.length === 1);
@@ -483,7 +483,7 @@ describe("a task that is watched from its create", () => {
     expect(await plugin.userData?.exportUser(env, "eve")).toMatchObject({ items: [] });
   });
 
-  test("a task that was made elsewhere is watched from the first poll of a page on", async () => {
+  test("a task that was created elsewhere is watched from the first poll of a page", async () => {
     const { create, plugin, env, polls } = openWatchedProxy();
     const { status } = await create();
     await plugin.userData?.eraseUser(env, "ann");
@@ -505,7 +505,7 @@ describe("a task that is watched from its create", () => {
     ]);
   });
 
-  test("the late response of a process that stood still does not replace a newer one", async () => {
+  test("the late response of a paused process does not replace a newer one", async () => {
     const { create, gateway, polls } = openWatchedProxy();
     const { status } = await create();
     let respond = (_: Response) => {};
@@ -525,7 +525,7 @@ describe("a task that is watched from its create", () => {
     expect(await status()).toBe("IN_PROGRESS");
   });
 
-  test("more tasks of one user than are watched are created all the same, and that is reported", async () => {
+  test("a task above the limit of watched tasks is created unwatched, and that is reported", async () => {
     const log = vi.spyOn(console, "error").mockImplementation(() => {});
     const { create, events } = openWatchedProxy();
     for (let count = 0; count < 1000; count += 1) await create();
@@ -568,7 +568,7 @@ describe("a task that is watched from its create", () => {
     expect(polls).toHaveLength(1);
   });
 
-  test("the people of a public proxy share a bound of 10,000 watched tasks", async () => {
+  test("all visitors of a public proxy share a limit of 10,000 watched tasks", async () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     const watch = videoWatch<Readonly<Record<string, string>>>();
     const fill = operation("test.fill", async ({ key, query }) => {
