@@ -175,7 +175,7 @@ let schemas = 0;
 export async function createPostgres(url: string): Promise<HistoryDatabase> {
   schemas += 1;
   const schema = `history_${process.pid}_${schemas}`;
-  const pool = new PostgresPool(url, schema, { max: 1 });
+  const pool = new PostgresPool({ url, sessionURL: undefined, schema, connection: { max: 1 } });
   const run = (sql: string) => pool.transact(null, async (query) => void (await query(sql)));
   return {
     name: schema,

@@ -1,6 +1,6 @@
 import type { Client } from "pg";
 import { Listeners } from "./listeners.js";
-import type { PostgresConnection } from "./postgres-connection.js";
+import type { PostgresSettings } from "./postgres-connection.js";
 import { createListener, ignore } from "./postgres-pool.js";
 
 /** Pause before a new listening connection is opened, in milliseconds. It doubles with each failure, up to the maximum. */
@@ -14,8 +14,7 @@ const MAX_CHANGED = 10_000;
 /** Notifies all processes of changed keys. */
 export class PostgresBus {
   readonly listeners: Listeners;
-  readonly #url: string;
-  readonly #connection: PostgresConnection;
+  readonly #settings: PostgresSettings;
   readonly #channel: string;
   readonly #report: (subject: string, error: unknown) => void;
   /** Marks the notifications of this process, whose listeners were called directly. */
@@ -27,15 +26,9 @@ export class PostgresBus {
   #wake: () => void = ignore;
   readonly #listening: Promise<void>;
 
-  constructor(
-    url: string,
-    connection: PostgresConnection,
-    schema: string,
-    report: (subject: string, error: unknown) => void,
-  ) {
-    this.#url = url;
-    this.#connection = connection;
-    this.#channel = `sluice ${schema}`;
+  constructor(settings: PostgresSettings, report: (subject: string, error: unknown) => void) {
+    this.#settings = settings;
+    this.#channel = `sluice ${settings.schema}`;
     this.#report = report;
     this.listeners = new Listeners((error) => report("a listener", error));
     this.#listening = this.#listen();
@@ -73,7 +66,7 @@ export class PostgresBus {
   async #listen(): Promise<void> {
     let failures = 0;
     while (!this.#isClosed) {
-      const client = createListener(this.#url, this.#connection);
+      const client = createListener(this.#settings);
       const ended = new Promise<void>((resolve) => client.once("end", () => resolve()));
       client.on("notification", ({ payload = "" }) => {
         if (!payload.startsWith(this.#id)) this.listeners.notify(payload.slice(payload.indexOf(" ") + 1));

@@ -7,3 +7,11 @@ export interface PostgresConnection {
   readonly ssl?: boolean | object;
   readonly [option: string]: unknown;
 }
+
+/** Options of a host with their defaults. `sessionURL` is undefined unless `url` leads to a pool. */
+export interface PostgresSettings {
+  readonly url: string;
+  readonly sessionURL: string | undefined;
+  readonly schema: string;
+  readonly connection: PostgresConnection;
+}

@@ -1,6 +1,6 @@
 import { type Reader, Refusal, type SQL, type Value } from "@sluice/worker-proxy/plugin";
 import pg from "pg";
-import type { PostgresConnection } from "./postgres-connection.js";
+import type { PostgresSettings } from "./postgres-connection.js";
 import { StatementBatch } from "./statement-batch.js";
 import { createStorageError } from "./storage-error.js";
 import { checkValues, readSQL } from "./values.js";
@@ -40,15 +40,15 @@ const LOCK = "pg_advisory_xact_lock(hashtextextended($1, 0)), ";
 export class PostgresPool {
   readonly #pool: pg.Pool;
   readonly #schema: string;
+  /** False if each transaction may run on another connection of a pool in between. */
   readonly #hasSessions: boolean;
   #isClosed = false;
   /** Start of the first failed operation since the last success. */
   #failsSince: number | undefined;
 
-  /** @param hasSessions false if each transaction may run on another connection of a pool in between */
-  constructor(url: string, schema: string, connection: PostgresConnection, hasSessions = true) {
+  constructor({ url, sessionURL, schema, connection }: PostgresSettings) {
     this.#schema = schema;
-    this.#hasSessions = hasSessions;
+    this.#hasSessions = sessionURL === undefined;
     this.#pool = new pg.Pool({
       max: 10,
       application_name: "sluice",
@@ -59,7 +59,7 @@ export class PostgresPool {
       pipeline: true,
       connectionTimeoutMillis: CONNECT_MS,
       query_timeout: RESPONSE_MS,
-      ...(hasSessions && { ...SETTINGS, options: `-c search_path="${schema}"` }),
+      ...(this.#hasSessions && { ...SETTINGS, options: `-c search_path="${schema}"` }),
     });
     // A connection that ends emits `error`. Without a listener Node would end the process. Running work on the
     // connection fails anyway, and the pool opens a new connection.
@@ -162,12 +162,12 @@ export class PostgresPool {
 }
 
 /** Creates a client that listens, outside of the pool. */
-export function createListener(url: string, connection: PostgresConnection): pg.Client {
+export function createListener({ url, sessionURL = url, connection }: PostgresSettings): pg.Client {
   const client = new pg.Client({
     application_name: "sluice",
     keepAlive: true,
     ...connection,
-    connectionString: url,
+    connectionString: sessionURL,
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: RESPONSE_MS,
     // a notification that a crash loses delays readers only until their next poll

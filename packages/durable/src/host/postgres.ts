@@ -1,7 +1,7 @@
 import { ensure, Refusal } from "@sluice/worker-proxy/plugin";
 import type { Listeners } from "./listeners.js";
 import { PostgresBus } from "./postgres-bus.js";
-import type { PostgresConnection } from "./postgres-connection.js";
+import type { PostgresConnection, PostgresSettings } from "./postgres-connection.js";
 import { PostgresPool } from "./postgres-pool.js";
 import {
   type ClosableHost,
@@ -31,9 +31,6 @@ interface PostgresHostOptions {
   /** The environment of jobs, as `createProxy` passes it to its options. @default process.env */
   readonly env?: unknown;
 }
-
-type PostgresAddress = Required<Omit<PostgresHostOptions, "env" | "sessionURL">> &
-  Pick<PostgresHostOptions, "sessionURL">;
 
 /**
  * Creates a host that stores the data of plugins in Postgres, for any number of processes. It requires the package
@@ -69,11 +66,8 @@ export function postgresHost<Env = unknown>(options: PostgresHostOptions): Closa
     Number.isSafeInteger(max) && max >= 2,
     "postgresHost: connection.max: give a whole number from 2 up",
   );
-  return createProcessHost(
-    "postgresHost",
-    env,
-    (setup) => new PostgresDatabase({ url, schema, connection, ...(sessionURL && { sessionURL }) }, setup),
-  );
+  const settings = { url, sessionURL, schema, connection };
+  return createProcessHost("postgresHost", env, (setup) => new PostgresDatabase(settings, setup));
 }
 
 class PostgresDatabase implements ProcessDatabase {
@@ -85,11 +79,11 @@ class PostgresDatabase implements ProcessDatabase {
   readonly #tables: readonly string[];
   #created: Promise<void> | undefined;
 
-  constructor({ url, sessionURL, schema, connection }: PostgresAddress, { tables, report }: DatabaseSetup) {
-    this.#schema = schema;
+  constructor(settings: PostgresSettings, { tables, report }: DatabaseSetup) {
+    this.#schema = settings.schema;
     this.#tables = [...this.rows.tables, ...tables].map((sql) => readSQL(sql, "postgres"));
-    this.#pool = new PostgresPool(url, schema, connection, sessionURL === undefined);
-    this.#bus = new PostgresBus(sessionURL ?? url, connection, schema, report);
+    this.#pool = new PostgresPool(settings);
+    this.#bus = new PostgresBus(settings, report);
   }
 
   get listeners(): Listeners {

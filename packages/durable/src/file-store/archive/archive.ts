@@ -2,7 +2,7 @@ import { parseVideoTask } from "@sluice/core";
 import { type AdmittedRequest, hashText, Refusal } from "@sluice/worker-proxy/plugin";
 import type { EndedResult } from "../../shared/results.js";
 import type { Store } from "../files/store.js";
-import { addCopies } from "./copies.js";
+import { addCopies, type NewCopy } from "./copies.js";
 import { logCopy } from "./copy-job.js";
 
 /** Creates the functions that queue results of the gateway for copying. */
@@ -53,12 +53,8 @@ export function createArchive<Env>(store: Store<Env>) {
   }
 }
 
-/** A file of the gateway. `source` is a hash that identifies the file. */
-interface ResultFile {
-  readonly source: string;
-  readonly url: string;
-  readonly taskId: string | null;
-}
+/** A file of the gateway. */
+type ResultFile = Omit<NewCopy, "id">;
 
 /** Maximum number of files to copy per response. */
 const MAX_FILES = 100;

@@ -3,7 +3,14 @@ import { ATTEMPT_MS, PART_BYTES, UPLOAD_TTL_MS } from "./options.js";
 import { callStorage, refuseFile } from "./refusals.js";
 import { endAttempt } from "./removal.js";
 import { checkFound, toBucketKey, type UserFiles } from "./store.js";
-import { addPart, beginUpload, completeFile, type Reservation, reserve, type WholeFile } from "./storing.js";
+import {
+  addPart,
+  beginUpload,
+  completeFile,
+  reserve,
+  type SpaceReservation,
+  type WholeFile,
+} from "./storing.js";
 import { type FileRow, readFile, readParts } from "./tables.js";
 
 /** Reserves space, and stores the first bytes of an upload. Frees the space if this fails. */
@@ -105,7 +112,7 @@ async function checkOvertaken(files: UserFiles, id: string, error: unknown): Pro
  *
  * @throws {Refusal} 413 if the user's space is full, 404 for a removed file
  */
-export async function reserveSpace(files: UserFiles, reservation: Reservation): Promise<FileRow> {
+export async function reserveSpace(files: UserFiles, reservation: SpaceReservation): Promise<FileRow> {
   const { maxBytesPerUser: maxBytes, maxFilesPerUser: maxFiles } = files.settings;
   const input = { ...reservation, userId: files.userId, maxBytes, maxFiles };
   const { file, full } = await files.run(reserve, input);

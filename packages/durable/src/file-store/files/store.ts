@@ -84,8 +84,8 @@ type Report = (
 /** The files of one user, for one request or job. */
 export type UserFiles = ReturnType<typeof openUserFiles>;
 
-/** A file or an unfinished upload in the bucket. */
-type StoredFile = RemovedFile & Pick<FileRow, "uploadId" | "claimedUntil">;
+/** A file that is marked for deletion, with its unfinished upload. */
+type MarkedFile = RemovedFile & Pick<FileRow, "uploadId" | "claimedUntil">;
 
 function openUserFiles(opened: Opened, host: BoundHost, key: string) {
   const { userId, bucket, links, report, log } = opened;
@@ -118,10 +118,10 @@ function openUserFiles(opened: Opened, host: BoundHost, key: string) {
    * A request with a claim may store its file after this deletion. Such a file keeps its space until the sweep has
    * deleted it after the end of the claim.
    */
-  async function deleteFiles(files: readonly StoredFile[]): Promise<unknown> {
-    const left = new Set<StoredFile>();
+  async function deleteFiles(files: readonly MarkedFile[]): Promise<unknown> {
+    const left = new Set<MarkedFile>();
     let cause: unknown;
-    const fail = (failed: readonly StoredFile[]) => (error: unknown) => {
+    const fail = (failed: readonly MarkedFile[]) => (error: unknown) => {
       for (const file of failed) left.add(file);
       cause = error;
     };
@@ -131,7 +131,7 @@ function openUserFiles(opened: Opened, host: BoundHost, key: string) {
     if (keys.length > 0) await bucket.delete(keys).catch(fail(files));
     const ended = files.filter(({ claimedUntil }) => claimedUntil === 0);
     const gone = ended.filter((file) => !left.has(file));
-    const name = ({ id, claim }: StoredFile): RemovedFile => ({ id, claim });
+    const name = ({ id, claim }: MarkedFile): RemovedFile => ({ id, claim });
     const undeleted = ended.filter((file) => left.has(file));
     const remaining = await run(endRemoval, { gone: gone.map(name), left: undeleted.map(name) });
     if (remaining.length > 0)
@@ -141,7 +141,7 @@ function openUserFiles(opened: Opened, host: BoundHost, key: string) {
     return cause;
   }
 
-  async function abortUpload({ id, uploadId }: StoredFile): Promise<void> {
+  async function abortUpload({ id, uploadId }: MarkedFile): Promise<void> {
     if (uploadId === null) return;
     try {
       await bucket.resumeMultipartUpload(toBucketKey(id), uploadId).abort();

@@ -11,7 +11,7 @@ import {
 } from "./tables.js";
 
 /** Space to reserve for a file in its user's space. */
-export type Reservation = {
+export type SpaceReservation = {
   readonly id: string;
   readonly isCopy: boolean;
   /** Unique id of the request or attempt that stores the file. */
@@ -33,7 +33,7 @@ interface Reserved {
 /** Reserves the whole size of a file in its user's space. */
 export const reserve = operation(
   "files/reserve",
-  async (transaction, input: Reservation & Limits): Promise<Reserved> => {
+  async (transaction, input: SpaceReservation & Limits): Promise<Reserved> => {
     const { id, isCopy, claim, bytes } = input;
     const { now } = transaction;
     const file = await findFile(transaction, id);
