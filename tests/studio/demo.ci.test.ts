@@ -131,7 +131,7 @@ describe.skipIf(!findChromium())("the demo in Chromium (skipped where there is n
     await close();
   });
 
-  test("a response goes on after a reload in its middle, and the gateway gets one request", async () => {
+  test("a response continues after a reload, and the gateway gets one request", async () => {
     const studio = await reopenStudio(await getSharedBrowser(), demo.address);
     const { page } = studio;
     // behind its reasoning: what is stopped there has nothing to go on with
@@ -150,7 +150,7 @@ describe.skipIf(!findChromium())("the demo in Chromium (skipped where there is n
     expect(studio.problems).toEqual([]);
   });
 
-  test("a stream that falls silent goes on within seconds", async () => {
+  test("a stalled stream continues within seconds", async () => {
     const studio = await reopenStudio(await getSharedBrowser(), demo.address);
     await studio.page.getByRole("button", { name: "Stall", exact: true }).click();
     await studio.page.getByRole("heading", { name: "The result" }).waitFor({ timeout: 30_000 });

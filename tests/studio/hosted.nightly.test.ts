@@ -130,7 +130,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
     expect(site.requestedURLs.filter((path) => !path.startsWith("/sluice.docs/studio/"))).toEqual([]);
   });
 
-  test("The Service Worker starts when one can write already, and a question that comes earlier waits for it", async () => {
+  test("The user can type before the Service Worker starts, and an early question waits for it", async () => {
     await page.addInitScript(noteStart);
     await page.evaluate(async () => {
       for (const registration of await navigator.serviceWorker.getRegistrations())
@@ -182,7 +182,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
     if (deployment.name === "Chromium") await expect.poll(() => findProblems(page), WAIT).toEqual([]);
   });
 
-  test("A response goes on where the page is loaded again in its middle, and is requested once", async () => {
+  test("A response continues after a reload, and is requested once", async () => {
     await sendMessage(question.abilities);
     await findReply().locator("p").first().waitFor();
     await page.reload();
@@ -208,7 +208,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
     await waitForReply("Roughly what it costs");
   });
 
-  test("A killed Service Worker says of the response in flight that it was cut, and replies to the next question", async () => {
+  test("After its Service Worker was killed, a response is shown as cut off, and the next question gets a response", async () => {
     await sendMessage(question.weekend);
     await findReply().locator("p").first().waitFor();
     await kill();
@@ -294,7 +294,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
     await waitForReply("In a program");
   });
 
-  test("A page that was loaded past its Service Worker is taken by it", async () => {
+  test("A page that Shift and Reload loaded comes under the control of its Service Worker", async () => {
     await sendMessage(question.databases);
     await waitForReply("How to decide");
     await Promise.all([page.waitForEvent("load"), deployment.reloadPast(page)]);
