@@ -1,5 +1,6 @@
 import type { Browser, BrowserContext, Locator, Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { demoPrompts } from "../../examples/studio/demo/prompts.ts";
 import { createVideo } from "../../packages/media/test/support/media.ts";
 import { findProblems } from "../support/axe.ts";
 import { getSharedBrowser } from "../support/browser.ts";
@@ -32,8 +33,8 @@ const question = {
   steps: "Say 'small steps' in Chinese, Arabic and Hindi",
   weekend: "Plan a quiet weekend in a town by a river",
 };
-/** Images of the examples, which the Service Worker loads last. */
-const IMAGES = 11;
+/** Number of thumbnails of the examples, which the Service Worker loads last. */
+const THUMBNAILS = demoPrompts.filter(({ room }) => room !== "chat").length;
 
 /** A browser that runs the studio, and what its pages can't ask of it. */
 interface Deployment {
@@ -330,7 +331,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
   async function untilCached(): Promise<void> {
     await expect
       .poll(async () => (await cachedPaths()).filter((name) => name.endsWith(".webp")).length, WAIT)
-      .toBe(IMAGES);
+      .toBe(THUMBNAILS);
   }
 
   function cachedPaths(): Promise<readonly string[]> {
