@@ -301,8 +301,8 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
 
     test("leaves a thumbnail of the image in the list of chats, also after Undo", async () => {
       await pick("river.png");
-      await sendAndWait("What is in this picture?");
-      const thumbnail = findEntry("What is in this picture?").locator("img");
+      await sendAndWait("Which river is this?");
+      const thumbnail = findEntry("Which river is this?").locator("img");
       const readWidth = () => thumbnail.evaluate((it) => (it as HTMLImageElement).naturalWidth);
       await expect.poll(readWidth).toBe(48);
       await actOnChat("Delete");
