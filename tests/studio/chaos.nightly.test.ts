@@ -55,7 +55,7 @@ describe.skipIf(!hasChromium)(
     const regenerate = () => studio.findReply().getByRole("button", { name: "Regenerate" });
     const alert = () => studio.page.getByRole("alert");
 
-    test("a response whose proxy is killed is not whole, and one click gets all of it after the restart", async () => {
+    test("a response whose proxy is killed says that it is incomplete, and one click completes it after the restart", async () => {
       studio = await openStudio(await getSharedBrowser(), `${scenario.address}/#/chat`);
       await sendAndHold();
       await scenario.killWorker();
@@ -72,7 +72,7 @@ describe.skipIf(!hasChromium)(
       expect(scenario.billed()).toHaveLength(2);
     });
 
-    test("a response continues after an unstable network has lost it, and is requested once", async () => {
+    test("a response that an unstable network cut continues, and is requested once", async () => {
       studio = await openStudio(await getSharedBrowser(), `${scenario.address}/#/chat`);
       await sendAndHold();
       for (let times = 0; times < 3; times += 1) {

@@ -75,7 +75,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await formula.first().waitFor({ state: "detached" });
     });
 
-    test("keeps its end in view when the page gets lower", async () => {
+    test("stays scrolled to its end when the window becomes lower", async () => {
       await sendAndWait("Show me what you can do");
       const log = room.page.getByRole("log");
       // a late change of the height would end the scroll by the key
@@ -137,7 +137,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await tab.close();
     });
 
-    test("A silent response says for how long, until it is stopped", async () => {
+    test("A response without new text says for how long, until it is stopped", async () => {
       await room.studio.sendMessage("[[stall]] Explain the quadratic formula");
       await room.studio.findReply().locator("p").first().waitFor();
       await room.page.evaluate(() => {
@@ -176,7 +176,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       expect(room.studio.bodies[1]?.messages.at(-1)).toEqual({ role: "user", content: "Continue" });
     });
 
-    test("A question that a server on this machine may have got without a network may have cost something", async () => {
+    test("A question that may have reached a server on this machine without a network may be charged", async () => {
       room.expected = /Failed to load resource/;
       await room.page.evaluate("Object.defineProperty(navigator, 'onLine', { value: false })");
       await room.page.route("**/v1/chat/completions", (route) => route.abort("connectionreset"));
@@ -203,7 +203,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
         .toBe(1);
     });
 
-    test("shows its arguments while they come", async () => {
+    test("shows its arguments while they stream", async () => {
       await offerTools();
       await room.studio.sendMessage(`[[stall]] Keep a note: "${LONG_NOTE}"`);
       await findCard("Save a note").getByText("word 0").waitFor();
@@ -301,8 +301,8 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
 
     test("leaves a thumbnail of the image in the list of chats, also after Undo", async () => {
       await pick("river.png");
-      await sendAndWait("What is in this picture?");
-      const thumbnail = findEntry("What is in this picture?").locator("img");
+      await sendAndWait("Which river is this?");
+      const thumbnail = findEntry("Which river is this?").locator("img");
       const readWidth = () => thumbnail.evaluate((it) => (it as HTMLImageElement).naturalWidth);
       await expect.poll(readWidth).toBe(48);
       await actOnChat("Delete");
@@ -368,7 +368,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await findQuestion().getByText("Hello").waitFor();
     });
 
-    test("are all within reach, however many there are", async () => {
+    test("can all be reached, however many there are", async () => {
       await sendAndWait("Hello");
       await room.page.evaluate(storeConversations, 60);
       await room.page.reload();

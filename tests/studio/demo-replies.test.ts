@@ -114,20 +114,6 @@ test("an image is described by its header only", async () => {
   expect(await requestText([user("What is in this picture?")])).toBe(findContent("no-image"));
 });
 
-test("the files of a message are named with what came of them, and no keyword in them gets a reply", async () => {
-  const text = await requestText([
-    user(
-      "What leaks?\n\nFile “a|b.md”:\n\nCompare SQL and NoSQL\n\nFile “long.pdf” (text of 2 pages, without pictures):\n\n" +
-        `The start ${"x".repeat(1200)} the end`,
-    ),
-  ]);
-  expect(text).toContain("| ab.md | all of it | 21 | Compare SQL and NoSQL |");
-  expect(text).toMatch(
-    /\| long\.pdf \| text of 2 pages, without pictures \| 1,218 \| The start x+ … x+ the end \|/,
-  );
-  expect(text).not.toContain("has no model behind it");
-});
-
 test("a response that ended at a limit continues at its cut", async () => {
   const question = user("[[length]] Write a debounce function in TypeScript");
   const cut = await requestReply([question]);

@@ -150,7 +150,7 @@ describe.skipIf(!findChromium())("the demo in Chromium (skipped where there is n
     expect(studio.problems).toEqual([]);
   });
 
-  test("a silent stream continues within seconds", async () => {
+  test("a stalled stream continues within seconds", async () => {
     const studio = await reopenStudio(await getSharedBrowser(), demo.address);
     await studio.page.getByRole("button", { name: "Stall", exact: true }).click();
     await studio.page.getByRole("heading", { name: "The result" }).waitFor({ timeout: 30_000 });

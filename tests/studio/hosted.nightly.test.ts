@@ -1,5 +1,6 @@
 import type { Browser, BrowserContext, Locator, Page } from "playwright";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { demoPrompts } from "../../examples/studio/demo/prompts.ts";
 import { createVideo } from "../../packages/media/test/support/media.ts";
 import { findProblems } from "../support/axe.ts";
 import { getSharedBrowser } from "../support/browser.ts";
@@ -32,8 +33,8 @@ const question = {
   steps: "Say 'small steps' in Chinese, Arabic and Hindi",
   weekend: "Plan a quiet weekend in a town by a river",
 };
-/** Images of the examples, which the Service Worker loads last. */
-const IMAGES = 11;
+/** Number of thumbnails of the examples, which the Service Worker loads last. */
+const THUMBNAILS = demoPrompts.filter(({ room }) => room !== "chat").length;
 
 /** A browser that runs the studio, and what its pages can't ask of it. */
 interface Deployment {
@@ -130,7 +131,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
     expect(site.requestedURLs.filter((path) => !path.startsWith("/sluice.docs/studio/"))).toEqual([]);
   });
 
-  test("The Service Worker starts when one can write already, and a question that comes earlier waits for it", async () => {
+  test("The user can type before the Service Worker starts, and an early question waits for it", async () => {
     await page.addInitScript(noteStart);
     await page.evaluate(async () => {
       for (const registration of await navigator.serviceWorker.getRegistrations())
@@ -208,7 +209,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
     await waitForReply("Roughly what it costs");
   });
 
-  test("A killed Service Worker says of the response in flight that it was cut, and replies to the next question", async () => {
+  test("After its Service Worker was killed, a response is shown as cut off, and the next question gets a response", async () => {
     await sendMessage(question.weekend);
     await findReply().locator("p").first().waitFor();
     await kill();
@@ -294,7 +295,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
     await waitForReply("In a program");
   });
 
-  test("A page that was loaded past its Service Worker is taken by it", async () => {
+  test("A page that Shift and Reload loaded comes under the control of its Service Worker", async () => {
     await sendMessage(question.databases);
     await waitForReply("How to decide");
     await Promise.all([page.waitForEvent("load"), deployment.reloadPast(page)]);
@@ -330,7 +331,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
   async function untilCached(): Promise<void> {
     await expect
       .poll(async () => (await cachedPaths()).filter((name) => name.endsWith(".webp")).length, WAIT)
-      .toBe(IMAGES);
+      .toBe(THUMBNAILS);
   }
 
   function cachedPaths(): Promise<readonly string[]> {

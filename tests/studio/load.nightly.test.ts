@@ -36,14 +36,14 @@ describe.skipIf(!findChromium())("the studio's load in Chromium (skipped where t
     expect(studio.problems).toEqual([]);
   });
 
-  test("asks for at most 120 kB of scripts, compressed, until one can write", async () => {
+  test("loads at most 120 kB of compressed scripts before the user can type", async () => {
     studio.spend();
     const { scripts } = await measureFirstScreen(page, () => page.reload());
     expect(scripts.length).toBeGreaterThan(0);
     expect(await measureCompressedSize(scripts)).toBeLessThanOrEqual(MAX_SCRIPT_BYTES);
   });
 
-  test("lets one write and send before the conversation is loaded: the text is sent when it is", async () => {
+  test("lets the user type and send before the chat has loaded, and sends the text then", async () => {
     const release = await studio.hold("**/assets/chat-room-*.js");
     await page.reload({ waitUntil: "commit" });
     await studio.field.fill("Hello there");
@@ -62,7 +62,7 @@ describe.skipIf(!findChromium())("the studio's load in Chromium (skipped where t
     await expect.poll(() => studio.field.evaluate((it) => it === document.activeElement)).toBe(true);
   });
 
-  test("moves nothing on the first screen when the chat and the inspector have loaded", async () => {
+  test("moves nothing on the first screen while the chat and the inspector load", async () => {
     const heading = page.getByRole("heading", { level: 2 });
     const release = await studio.hold("**/assets/chat-room-*.js");
     await page.reload({ waitUntil: "commit" });
@@ -77,7 +77,7 @@ describe.skipIf(!findChromium())("the studio's load in Chromium (skipped where t
     expect(await heading.boundingBox()).toEqual(before);
   });
 
-  test("sends the text when Enter is pressed while the chat replaces the field", async () => {
+  test("sends the text if Enter is pressed while the chat replaces its field", async () => {
     const release = await studio.hold("**/assets/chat-room-*.js");
     await page.reload({ waitUntil: "commit" });
     await studio.field.fill("Hello there");

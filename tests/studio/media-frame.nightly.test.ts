@@ -36,7 +36,7 @@ describe.skipIf(!hasChromium)("frames of images in Chromium (skipped where there
   // the next test gets the same tab
   afterEach(restore);
 
-  test("An image without a network shows an error with all its actions, and loads once the network is back", async () => {
+  test("An image that the network blocks says so, keeps its actions, and appears once the network is back", async () => {
     await studio.page.route(FILES, (route) => route.abort("internetdisconnected"));
     await make();
     await tile().getByText("Could not load").waitFor();
@@ -102,7 +102,7 @@ describe.skipIf(!hasChromium)("frames of images in Chromium (skipped where there
     }
   });
 
-  test("An image that gets one bad response is shown all the same", async () => {
+  test("An image is shown although one response for it was bad", async () => {
     let requests = 0;
     await studio.page.route(FILES, (route) => {
       requests += 1;
@@ -163,7 +163,7 @@ describe.skipIf(!hasChromium)("frames of videos in Chromium (skipped where there
 
   afterEach(() => studio.page.unroute(FILES));
 
-  test("A video that the network keeps away could not load, can be downloaded, and plays when the page is seen again", async () => {
+  test("A video that the network blocks says so, can be downloaded, and plays once the page is visible again", async () => {
     await studio.page.route(FILES, (route) => route.abort("internetdisconnected"));
     await make();
     await card().getByText("Could not load").waitFor();
@@ -193,7 +193,7 @@ describe.skipIf(!hasChromium)("frames of videos in Chromium (skipped where there
     }
   });
 
-  test("A video whose time is over is no longer available, and nothing offers to load it", async () => {
+  test("A video whose link has expired is no longer available, and nothing offers to load it", async () => {
     studio.spend();
     await studio.page.clock.install();
     await make();

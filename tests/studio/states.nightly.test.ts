@@ -7,20 +7,20 @@ import { type QuickStudio, startQuickStudio } from "../support/quick-studio.ts";
 import { hasChromium, PNG } from "../support/studio-suite.ts";
 import { findVisibleProblems } from "../support/visible.ts";
 
-/** Too narrow for the inspector, which is the same in each state: it has its own test, and axe runs in the tests of the shell. */
+/** Too narrow for the inspector, which has its own tests. */
 const WIDE = { width: 1100, height: 900 };
 const INSPECTED = { width: 1440, height: 900 };
 const SIZES = [WIDE, { width: 768, height: 1024 }, { width: 390, height: 844 }, { width: 320, height: 640 }];
 const COMPLETIONS = "**/v1/chat/completions";
 
 /*
- * Every state of every room, in the sizes and themes that people have. The states of a room follow one another in one
- * page, as a person comes to them: to load a page for each would cost more than all that is asked of it.
+ * Opens each state of each room in all sizes and themes. The states of a room share a page, because loading a page for
+ * each takes longer than its checks.
  */
 describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped where there is none)", () => {
   let server: QuickStudio;
   let page: Page;
-  /** Room that the page is in; none after a failure, which may leave anything behind. */
+  /** Room that the page shows. Undefined after a failure, which may leave any state. */
   let opened: string | undefined;
 
   beforeAll(async () => {
@@ -30,7 +30,7 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
       viewport: WIDE,
       colorScheme: "dark",
       reducedMotion: "reduce",
-      // buttons have the sizes for touch
+      // controls then have the size for a finger
       hasTouch: true,
     });
     page = await context.newPage();
@@ -43,7 +43,7 @@ describe.skipIf(!hasChromium)("the states of the studio in Chromium (skipped whe
     if (task.result?.state === "fail") opened = undefined;
   });
 
-  /** Loads the page in a room, or opens a new chat in the current page. */
+  /** Loads a room, or opens a new chat in the loaded page. */
   async function open(room: string): Promise<void> {
     await page.setViewportSize(WIDE);
     await page.unrouteAll({ behavior: "ignoreErrors" });

@@ -17,7 +17,7 @@ const setFull = (page: Page, isFull: boolean) =>
 describe.skipIf(!hasChromium)("Unsaved images in Chromium (skipped where there is none)", () => {
   const studio = openRoom("images", { speed: Number.POSITIVE_INFINITY });
 
-  test("A note names an image that could not be written, and disappears when it is written", async () => {
+  test("A note names an image that could not be stored, and disappears once it is stored", async () => {
     const note = studio.page.getByRole("status").filter({ hasText: "Not everything is saved." });
     await studio.button("Generate").waitFor();
     await setFull(studio.page, true);
@@ -43,7 +43,7 @@ describe.skipIf(!hasChromium)("Unsaved messages in Chromium (skipped where there
     await studio.field("Message").press("Enter");
     await expect.poll(() => studio.button("Regenerate").count()).toBe(count);
   }
-  test("A note names messages that could not be written, says what to do, and disappears when all are written", async () => {
+  test("A note names messages that could not be stored, says what to do, and disappears once all are stored", async () => {
     await sendMessage("One", 1);
     await expect.poll(() => note().count()).toBe(0);
     await setFull(studio.page, true);

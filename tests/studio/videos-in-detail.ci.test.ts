@@ -227,7 +227,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await field("Prompt").fill("Video 1 by night");
     const video = (seconds: number) => Buffer.from(createVideo(640, 360, seconds, { content: 64 }));
     await give("Reference videos", "long.mp4", "video/mp4", video(20));
-    await studio.page.getByText("“long.mp4”: It must last 1 to 15 seconds.").waitFor();
+    await studio.page.getByText("“\u2068long.mp4\u2069”: It must last 1 to 15 seconds.").waitFor();
     // the proxy of this suite has no storage for files: the test responds
     const url = "https://example.com/v1/media/walk.mp4";
     const uploads: Request[] = [];

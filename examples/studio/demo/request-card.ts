@@ -42,47 +42,6 @@ export function listImages({ content }: ChatRequestMessage): string[] {
   return (content ?? []).flatMap((part) => (part.type === "image_url" ? [part.image_url.url] : []));
 }
 
-/** A file whose text is part of a message. */
-interface Document {
-  readonly name: string;
-  /** Part of the file that was sent: `text of 3 pages`. */
-  readonly part: string;
-  readonly text: string;
-}
-
-/** Lists the files whose text is in a message, each after its name. */
-export function listDocuments(message: string): readonly Document[] {
-  const heads = [...message.matchAll(/(?:^|\n\n)File “([^”\n]+)”(?: \(([^)\n]+)\))?:\n\n/g)];
-  return heads.map(({ 0: head, 1: name = "", 2: part = "all of it", index }, at) => ({
-    name,
-    part,
-    text: message.slice(index + head.length, heads[at + 1]?.index),
-  }));
-}
-
-/** Formats a table of files: name, part, length, and both ends of the text. */
-export function formatDocumentTable(documents: readonly Document[]): string {
-  const rows = documents.map(({ name, part, text }) => {
-    const [start, end] = [text.slice(0, MAX_END), text.slice(-MAX_END)].map((words) => inline(words));
-    const count = text.length.toLocaleString("en");
-    return `| ${inline(name)} | ${part} | ${count} | ${start}${text.length > MAX_END ? ` … ${end}` : ""} |`;
-  });
-  return ["| File | What came | Characters | Begins … ends |", "| --- | --- | ---: | --- |", ...rows].join(
-    "\n",
-  );
-}
-
-/** Maximum number of characters of each end of a file. */
-const MAX_END = 80;
-
-/** Formats a text for a cell of a table, without the syntax of Markdown. */
-function inline(text: string): string {
-  return text
-    .replace(/[|`*_<>[\]#\\~]/g, "")
-    .replace(/\s+/g, " ")
-    .trim();
-}
-
 function formatFields({ model, messages, ...fields }: ChatRequest): string {
   const { tools = [], ...options } = "tools" in fields ? fields : { ...fields, tools: [] };
   const images = messages.flatMap(listImages).length;

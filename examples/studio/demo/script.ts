@@ -2,14 +2,7 @@ import type { ChatRequest } from "@sluice/core";
 import { probeMedia } from "@sluice/media";
 import { describeRange, findDice } from "./dice.ts";
 import { type DemoReply, normalize, readReplies } from "./replies.ts";
-import {
-  formatDocumentTable,
-  formatJSONCard,
-  formatRequestCard,
-  listDocuments,
-  listImages,
-  readText,
-} from "./request-card.ts";
+import { formatJSONCard, formatRequestCard, listImages, readText } from "./request-card.ts";
 
 /** Reply of the script, as the emulator's option `chat` takes it. */
 export interface Reply {
@@ -44,9 +37,6 @@ export function createDemoScript(): (request: ChatRequest) => Promise<Reply | un
     const question = request.messages.findLast(({ role }) => role === "user");
     const text = question ? readText(question) : "";
     const images = question ? listImages(question) : [];
-    const documents = listDocuments(text);
-    if (documents.length > 0 && images.length === 0)
-      return createReply(inSituation("document"), { documents: formatDocumentTable(documents) });
     const found = images.length > 0 ? inSituation("image") : find(normalize(text), request);
     if (found?.situation === "image")
       return images.length > 0

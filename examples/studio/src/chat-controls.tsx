@@ -59,7 +59,9 @@ const THUMBNAIL_SIZE = 48;
 /** Stores the middle of the first image of a message as the thumbnail of its chat. */
 export async function storeThumbnail(id: string, [file]: readonly unknown[] = []): Promise<void> {
   if (!(file instanceof Blob)) return;
-  const image = await createImageBitmap(file);
+  // a chat works without a thumbnail
+  const image = await createImageBitmap(file).catch(() => undefined);
+  if (!image) return;
   const { width, height } = image;
   const side = Math.min(width, height);
   const canvas = document.createElement("canvas");

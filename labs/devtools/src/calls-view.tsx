@@ -33,10 +33,11 @@ export function CallsView(props: CallsViewProps) {
   useEffect(() => {
     firstRow.current?.scrollIntoView({ block: "nearest" });
   }, []);
-  if (calls.length === 0) return <p>No calls yet. Use the app.</p>;
+  const note = messageId && !first && <p>The call of this message was not recorded.</p>;
+  if (calls.length === 0) return note || <p>No calls yet. Use the app.</p>;
   return (
     <>
-      {messageId && !first && <p>The call of this message was not recorded.</p>}
+      {note}
       <ol aria-label="Calls">
         {calls.map((call) => (
           <li key={call.callId} ref={call.callId === first ? firstRow : undefined}>

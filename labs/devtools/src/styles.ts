@@ -35,7 +35,7 @@ p, h2 { margin: 6px 0; }
 .outcome { color: var(--accent); } .good { color: var(--good); } .bad { color: var(--bad); }
 .warning { color: var(--bad); }
 .body { padding: 8px 10px; border-bottom: 1px solid var(--edge); }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 12px; margin: 0; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 12px; margin: 0 0 6px; }
 dt { color: var(--muted); }
 dd { margin: 0; overflow-wrap: anywhere; }
 pre { margin: 4px 0; padding: 8px; max-height: 16em; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; background: var(--raised); }
@@ -43,6 +43,10 @@ table { border-collapse: collapse; } caption { text-align: left; white-space: no
 td, th { padding: 2px 14px 2px 0; text-align: left; vertical-align: top; overflow-wrap: anywhere; }
 fieldset, figure { border: 0; margin: 0; padding: 0; }
 .buttons { display: flex; flex-wrap: wrap; align-items: center; gap: 6px; }
+/* forced colors drop the backgrounds and colors that mark what is chosen */
+@media (forced-colors: active) {
+  [aria-selected="true"], [aria-pressed="true"], [aria-expanded="true"] { outline: 2px solid Highlight; outline-offset: -2px; }
+}
 @media (max-width: 800px) { .panel { inset: auto 0 0 0; width: auto; height: 60vh; border-width: 1px 0 0; } }
 :host([docked]) { display: block; height: 100%; color-scheme: inherit; }
 :host([docked]) .panel { position: static; width: auto; height: 100%; border: 0; }
