@@ -125,7 +125,7 @@ test("the files of a message are named with what came of them, and no keyword in
   expect(text).toMatch(
     /\| long\.pdf \| text of 2 pages, without pictures \| 1,218 \| The start x+ … x+ the end \|/,
   );
-  expect(text).not.toContain("has no model behind it");
+  expect(text).not.toContain("It uses no model");
 });
 
 test("a response that ended at a limit continues at its cut", async () => {
