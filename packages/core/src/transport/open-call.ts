@@ -1,6 +1,5 @@
 import type { Clock, Span } from "../base/clock.js";
 import type { CallStep } from "../types/events.js";
-import { failureCode } from "./failure-code.js";
 import { createRetryClock } from "./pauses.js";
 import { readChunks } from "./read-body.js";
 import {
@@ -30,7 +29,7 @@ import {
  * ```
  */
 export function openCall(client: Connection, description: CallDescription, options: RequestOptions) {
-  const exchange = openExchange(client, description, options, failureCode);
+  const exchange = openExchange(client, description, options);
   return {
     ...exchange,
     /** Emits one step of the call. */
