@@ -30,6 +30,7 @@ import type {
 } from "../types/events.js";
 import { isRecord } from "./error-response.js";
 import { findDelivery, readRequestId, toConnectionError } from "./failure.js";
+import type { FailureCode } from "./failure-code.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
 import type { RepeatRule } from "./repeat-stored.js";
 import { resolveAddress } from "./resolve-address.js";
@@ -329,7 +330,7 @@ export interface Outgoing {
    */
   readonly repeats?: RepeatRule | undefined;
   /** The code that describes a refusal and repeats the request. It is loaded early, because the network may fail later. */
-  readonly failureCode: LazyModule<Pick<typeof import("./failures.js"), "readRefusal" | "repeat">>;
+  readonly failureCode: LazyModule<FailureCode>;
 }
 
 /**
