@@ -79,10 +79,10 @@ async function requestFiles(
   options: RequestOptions,
 ): Promise<readonly NamedCopy[]> {
   const call = { kind: "archive", method: "post", path: PATH, body: () => body } as const;
-  const exchange = openExchange(client, { ...call, firstChunkMs: FIRST_CHUNK_MS }, options, failureCode);
+  const exchange = openExchange(client, { ...call, firstChunkMs: FIRST_CHUNK_MS }, options);
   let files: readonly NamedCopy[];
   try {
-    const response = await send(client, exchange, { ...call, headers: options.headers });
+    const response = await send(client, exchange, { ...call, headers: options.headers, failureCode });
     files = parseFiles(client.scrub(await readText(client, exchange, response)));
   } catch (error) {
     addRouteAdvice(error, "its operator sets `archive` of `fileStore()` of @sluice/durable");

@@ -12,7 +12,7 @@ import {
   openStoredConnection,
   type StoredConnection,
 } from "./stored-connection.js";
-import { type ChatStream, createStreamPath, openStream, stopStored } from "./stream.js";
+import { type ChatStream, createStreamPath, openStream, stopStored, streamCode } from "./stream.js";
 
 /** The value of the option `resume` with its internal types. */
 export interface OpenResumption extends StreamResumption {
@@ -291,7 +291,7 @@ function openResumedBytes(
       // the gateway has already responded, even if this request fails
       state: { delivery: "unknown" },
     };
-    const response = await send(client, own, { method: "get", headers: behind });
+    const response = await send(client, own, { method: "get", headers: behind, failureCode: streamCode });
     state.delivery = "unknown";
     if (response.status === 204 || isEventStream(response)) return response;
     // a page or a JSON error with status 200, for example of a network that requires a sign-in

@@ -123,7 +123,7 @@ type Step = IteratorResult<ChatDelta, undefined>;
 const noMore: Step = { done: true, value: undefined };
 
 /** Code that pages load later: `send` loads it with the request. */
-const streamCode = createLazyModule(() => import("./protocol/stream-code.js"));
+export const streamCode = createLazyModule(() => import("./protocol/stream-code.js"));
 
 /** Creates the reader of tool calls. The parser loads the code before it reads one. */
 const createCallReader: StreamCode["createCallReader"] = (emit) =>
@@ -192,12 +192,7 @@ function openReader(
   options: RequestOptions,
   { request, streamId, path = CHAT_PATH, continuesAtProxy }: ResponseSource,
 ) {
-  const exchange = openExchange(
-    client,
-    { kind: "chat", path, subject: request, isStream: true },
-    options,
-    streamCode,
-  );
+  const exchange = openExchange(client, { kind: "chat", path, subject: request, isStream: true }, options);
   const { signal, callId, abort } = exchange;
   const deltas = createDeltaQueue();
   const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
@@ -230,7 +225,12 @@ function openReader(
   limitSilence();
   const createBody = () => createStreamedRequest(client, request as object, options);
   const requested = request
-    ? send(client, exchange, { method: "post", body: createBody, headers: options.headers })
+    ? send(client, exchange, {
+        method: "post",
+        body: createBody,
+        headers: options.headers,
+        failureCode: streamCode,
+      })
     : (source as Required<ResumedBytes>).request();
   const opening = requested.then((response) => {
     opened = response;

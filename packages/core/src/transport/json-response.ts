@@ -16,8 +16,12 @@ import {
   send,
 } from "./send.js";
 
+type JSONRequest = Omit<Outgoing, "headers" | "failureCode">;
+
 /** A request whose whole response is JSON. */
-export interface Call<Result, JSON = unknown> extends CallDescription, Omit<Outgoing, "headers"> {
+export interface Call<Result, JSON = unknown>
+  extends CallDescription,
+    Omit<Outgoing, "headers" | "failureCode"> {
   /** Creates the result from a response. Throws if the response does not fit the spec. */
   readonly read: (response: WholeResponse<JSON>) => Result | Promise<Result>;
   /** Creates the result from a response that is not JSON. Without this function, such a response is an error. */
@@ -56,7 +60,7 @@ export async function requestJSON<Result>(
   call: Call<Result>,
   options: RequestOptions,
 ): Promise<Result> {
-  const exchange = openExchange(client, call, options, failureCode);
+  const exchange = openExchange(client, call, options);
   let result: Result;
   try {
     const response = await requestText(client, exchange, call, options);
@@ -74,10 +78,10 @@ export async function requestJSON<Result>(
 async function requestText(
   client: Connection,
   exchange: Exchange,
-  call: Outgoing,
+  call: JSONRequest,
   options: RequestOptions,
 ): Promise<WholeResponse> {
-  const response = await send(client, exchange, { ...call, headers: options.headers });
+  const response = await send(client, exchange, { ...call, headers: options.headers, failureCode });
   const requestId = readRequestId(response);
   const text = client.scrub(await readBodyText(client, exchange, response));
   const json = parseJSON(text);

@@ -1,7 +1,6 @@
 import type { Clock, Span } from "../base/clock.js";
 import type { APIError } from "../types/errors.js";
 import type { CallStep } from "../types/events.js";
-import { failureCode } from "./failure-code.js";
 import { readHeaders } from "./headers.js";
 import { createRetryClock } from "./pauses.js";
 import { readChunks } from "./read-body.js";
@@ -35,7 +34,7 @@ import { fetchOnce, prepareRequest } from "./send-request.js";
  * ```
  */
 export function openCall(client: Connection, description: CallDescription, options: RequestOptions) {
-  const exchange = openExchange(client, description, options, failureCode);
+  const exchange = openExchange(client, description, options);
   let attempt = 0;
   return {
     ...exchange,

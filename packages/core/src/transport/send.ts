@@ -30,6 +30,7 @@ import type {
 } from "../types/events.js";
 import { isRecord } from "./error-response.js";
 import { findDelivery, readRequestId, toConnectionError } from "./failure.js";
+import type { FailureCode } from "./failure-code.js";
 import { type HeadersInput, readHeaders } from "./headers.js";
 import type { RepeatRule } from "./repeat-stored.js";
 import { resolveAddress } from "./resolve-address.js";
@@ -165,12 +166,7 @@ export interface Exchange extends Span, CallIdentity {
   readonly retry: Required<RetryOptions>;
   /** The caller's `idempotency-key`. */
   readonly idempotencyKey: string | undefined;
-  /** The code for failed requests. */
-  readonly failureCode: LazyModule<FailureCode>;
 }
-
-/** The code that describes a refusal and repeats a request. */
-type FailureCode = Pick<typeof import("./failures.js"), "readRefusal" | "repeat">;
 
 /** Description of a call. */
 export interface CallDescription {
@@ -202,7 +198,6 @@ export function openExchange(
   client: Connection,
   { kind, path, subject, isStream, firstChunkMs: defaultMs = 300_000 }: CallDescription,
   options: RequestOptions,
-  failureCode: LazyModule<FailureCode>,
 ): Exchange {
   noteOptions("a request", options, client);
   assertPlatform(options);
@@ -230,7 +225,6 @@ export function openExchange(
     chunkMs,
     retry: { ...client.retry, ...retry },
     idempotencyKey,
-    failureCode,
     ...openSpan(client.clock, signal, totalMs, createLateError),
   };
 }
@@ -335,6 +329,8 @@ export interface Outgoing {
    * failure.
    */
   readonly repeats?: RepeatRule | undefined;
+  /** The code that describes a refusal and repeats the request. It is loaded early, because the network may fail later. */
+  readonly failureCode: LazyModule<FailureCode>;
 }
 
 /**
@@ -350,10 +346,9 @@ export interface Outgoing {
 export async function send(
   client: Connection,
   exchange: Exchange,
-  { method, body: makeBody, headers: extraHeaders, repeats }: Outgoing,
+  { method, body: makeBody, headers: extraHeaders, repeats, failureCode }: Outgoing,
 ): Promise<Response> {
-  const { path, signal, abort, retry, state, failureCode } = exchange;
-  // early, because the network may fail later
+  const { path, signal, abort, retry, state } = exchange;
   void loadFailureCode();
   let attempt = 0;
   let idempotencyKey: string | undefined;

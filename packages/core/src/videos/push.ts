@@ -20,7 +20,6 @@ export async function* receiveVideoEvents(
     client,
     { kind: "video", path, firstChunkMs: 60_000 },
     { ...options, retry: { limit: 0 } },
-    failureCode,
   );
   const received: unknown[] = [];
   let failure: { error: unknown } | undefined;
@@ -36,7 +35,7 @@ export async function* receiveVideoEvents(
   });
   try {
     closeIfHidden();
-    const response = await send(client, exchange, { method: "get", headers: options.headers });
+    const response = await send(client, exchange, { method: "get", headers: options.headers, failureCode });
     const body = readBody(client, exchange, createBodyReader(response), {
       use(bytes) {
         if (bytes) parser.push(bytes);

@@ -37,7 +37,6 @@ export function createBodyParser({
   reader,
   events,
   scrub,
-  hasEnded,
   readChunk,
   endAs,
   endBroken,
@@ -124,7 +123,6 @@ export function createBodyParser({
   function readEvent(given: ServerSentEvent): void {
     const { event, data } = given;
     closeStray();
-    if (hasEnded()) return;
     if (isDone(data)) return wordlessError === undefined ? endWhole() : fail(wordlessError);
     const chunk = frames.parse(data);
     // a frame that matches the template carries no error, and searching it costs more than parsing it

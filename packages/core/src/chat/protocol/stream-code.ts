@@ -3,7 +3,6 @@
  * repeats a failed request. One file, because each further file repeats code.
  */
 
-export { readRefusal } from "../../transport/read-refusal.js";
-export { repeat } from "../../transport/repeat.js";
+export { readRefusal, repeat } from "../../transport/failures.js";
 export { createBodyParser } from "./body-parser.js";
 export { createCallReader } from "./call-reader.js";

@@ -52,8 +52,7 @@ export interface ParserContext {
   readonly events: EventParser;
   /** Removes the API key from error texts. */
   readonly scrub: (text: string) => string;
-  /** True once the response has ended. */
-  readonly hasEnded: () => boolean;
+  /** Reads a chunk, unless the response has ended. */
   readonly readChunk: (chunk: WireObject) => void;
   /** Ends a whole response. */
   readonly endAs: (type: "done" | "cut") => void;
@@ -133,18 +132,12 @@ export function createStreamParser(
 
   function createBody({ createBodyParser }: StreamCode): BodyParser {
     const functions = { readChunk, endAs, endBroken, endCut, close };
-    return createBodyParser({
-      reader,
-      events,
-      scrub,
-      hasEnded: () => parser.end !== undefined,
-      ...functions,
-    });
+    return createBodyParser({ reader, events, scrub, ...functions });
   }
 
   /** Reads an event without the parser of a body. */
   function readPlain({ event, data }: ServerSentEvent): void {
-    if (parser.end || data === "") return;
+    if (data === "") return;
     const chunk = parseJSON(data) as WireObject | undefined;
     if (reader.begun && isDone(data)) endAs("done");
     else if (event === "message" && chunk && isPlain(chunk) && !/error|_call/i.test(data)) readChunk(chunk);
@@ -156,7 +149,7 @@ export function createStreamParser(
   }
 
   function readChunk(chunk: WireObject): void {
-    if (reader.read(chunk)) onContent();
+    if (!parser.end && reader.read(chunk)) onContent();
   }
 
   function endCut(words?: string): void {
