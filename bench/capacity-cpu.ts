@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { bundleAttacked } from "../packages/worker-proxy/test/support/bundle.ts";
 import { startWorkerd } from "../packages/worker-proxy/test/support/workerd-process.ts";
 
-/* The CPU of responses in workerd, Worker and objects together, for the table of capacity.ts. */
+/* Measures the CPU of responses in workerd, of Worker and objects together, for the table of capacity.ts. */
 
 const EVENTS = 300;
 const EVENT_MS = 100;
@@ -42,21 +42,21 @@ export async function readCPU(): Promise<ReadonlyMap<string, number>> {
   await new Promise<void>((resolve) => gateway.listen(0, "127.0.0.1", resolve));
   const upstream = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
   try {
-    const short = await cpuWith({}, upstream, SHORT, "alone");
-    const budget = await cpuWith({ budget: { all: 1e12 } }, upstream, SHORT, "alone");
+    const short = await measureCPU({}, upstream, SHORT, "alone");
+    const budget = await measureCPU({ budget: { all: 1e12 } }, upstream, SHORT, "alone");
     return new Map([
       ["the proxy, a short response", short],
-      ["the proxy, a response of 30 s", await cpuWith({}, upstream, STREAMS, "streams")],
+      ["the proxy, a response of 30 s", await measureCPU({}, upstream, STREAMS, "streams")],
       ["a budget", Math.max(0, budget - short)],
-      ["a stored response", await cpuWith({ resumable: true }, upstream, STREAMS, "streams")],
-      ["an idempotent request", await cpuWith({ idempotent: true }, upstream, SHORT, "creates")],
+      ["a stored response", await measureCPU({ resumable: true }, upstream, STREAMS, "streams")],
+      ["an idempotent request", await measureCPU({ idempotent: true }, upstream, SHORT, "creates")],
     ]);
   } finally {
     gateway.close();
   }
 }
 
-async function cpuWith(
+async function measureCPU(
   plan: object,
   upstream: string,
   times: number,
@@ -97,8 +97,8 @@ async function cpuWith(
     const text = await response.text();
     if (!response.ok) throw new Error(text);
   };
-  /** All streams at once, or so many short requests in 20 lanes. */
-  const all = (from: number, count: number) =>
+  /** Sends all streams at once, or short requests by 20 clients. */
+  const runAll = (from: number, count: number) =>
     kind === "streams"
       ? Promise.all(Array.from({ length: count }, (_, nth) => sendRequest(`user-${from + nth}`)))
       : Promise.all(
@@ -107,10 +107,10 @@ async function cpuWith(
           }),
         );
   try {
-    if (kind !== "streams") await all(0, times / 2);
+    if (kind !== "streams") await runAll(0, times / 2);
     else await sendRequest("first");
     const before = usedMs();
-    await all(100, times);
+    await runAll(100, times);
     return (usedMs() - before) / times;
   } finally {
     await proxy.close();

@@ -4,8 +4,10 @@ import { fileURLToPath } from "node:url";
 import { readCPU } from "./capacity-cpu.ts";
 
 /*
- * node bench/capacity.ts: lets a test count in workerd what each kind of work uses of Durable Objects and R2, measures
- * their CPU, prints both with the list prices below, and writes the cost by users into docs/guides/where-data-is-stored.md. Takes three minutes.
+ * Counts what each kind of work uses of Durable Objects and R2, and measures its CPU. Prints both with the list prices
+ * below, and writes the costs by users into docs/guides/where-data-is-stored.md. It takes three minutes.
+ *
+ *     node bench/capacity.ts
  */
 
 /** List prices of Cloudflare's paid plan in dollars, without what the plan includes. */
@@ -23,10 +25,10 @@ const PRICES = {
 const GIGABYTES = 0.128;
 const RESPONSES = 10;
 const DAYS = 30;
-/** Responses of a day, by how many more there are in its busiest hour than on average. */
+/** Ratio of the busiest hour of a day to the average. */
 const PEAK = 3;
 const USERS = [1000, 100_000, 10_000_000];
-/** Time of a response, and what a process bounds: each open response is a job, and has a reader. */
+/** Time of a response, and the maximum number of jobs and readers of a process: a response is a job with a reader. */
 const RESPONSE_SECONDS = 30;
 const MAX_LOCAL = 5000;
 /**
@@ -49,17 +51,17 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const page = `${root}docs/guides/where-data-is-stored.md`;
 const MARKS = /(<!-- capacity: written by bench\/capacity\.ts -->\n).*(<!-- end of capacity -->)/s;
 
-const uses = counted();
+const uses = countUses();
 const cpu = await readCPU();
-const text = `\n${tableOfUsers()}\n\n${tableOfHosts()}\n\n`;
-console.log(`\n${tableOfUses()}\n${text}`);
+const text = `\n${formatUsers()}\n\n${formatHosts()}\n\n`;
+console.log(`\n${formatUses()}\n${text}`);
 writeFileSync(
   page,
   readFileSync(page, "utf8").replace(MARKS, (_, begin, end) => begin + text + end),
 );
 execFileSync("npx", ["--no-install", "biome", "format", "--write", page], { cwd: root, stdio: "ignore" });
 
-function counted(): readonly Use[] {
+function countUses(): readonly Use[] {
   const file = "packages/durable/test/capacity.workerd.ci.test.ts";
   const printed = execFileSync("npx", ["--no-install", "vitest", "run", "--maxWorkers", "1", file], {
     cwd: root,
@@ -80,7 +82,7 @@ function computePrice({ requests, alarms, read, written, classA = 0, seconds = 0
   );
 }
 
-function priceFor(...names: string[]): number {
+function sumPrices(...names: string[]): number {
   return names.reduce((sum, name) => {
     const use = uses.find((one) => one.name === name);
     if (!use) throw new Error(`nothing was counted for ${name}`);
@@ -88,7 +90,7 @@ function priceFor(...names: string[]): number {
   }, 0);
 }
 
-function tableOfUses(): string {
+function formatUses(): string {
   const rows = uses.map((use) => [
     use.name,
     String(use.requests),
@@ -97,23 +99,32 @@ function tableOfUses(): string {
     String(use.written),
     String(use.classA ?? 0),
     cpu.has(use.name) ? `${cpu.get(use.name)?.toFixed(1)} ms` : "",
-    dollars(computePrice(use) * 1e6),
+    formatDollars(computePrice(use) * 1e6),
   ]);
   const head = ["", "requests", "alarms", "rows read", "rows written", "class A", "CPU", "a million of them"];
   const own = ["the proxy, a short response", "the proxy, a response of 30 s"].map((name) => {
-    return [name, "", "", "", "", "", `${cpu.get(name)?.toFixed(1)} ms`, dollars(PRICES.workerRequest * 1e6)];
+    return [
+      name,
+      "",
+      "",
+      "",
+      "",
+      "",
+      `${cpu.get(name)?.toFixed(1)} ms`,
+      formatDollars(PRICES.workerRequest * 1e6),
+    ];
   });
-  return `${formatTable(head, [...own, ...rows])}\n\nList prices of ${PRICES.day}, without what a plan includes, and without CPU time, of which a Worker pays ${dollars(PRICES.cpuMillisecond * 1e6)} for a million milliseconds. CPU is that of Worker and objects together, of one machine with two cores; that of a budget is on top of the response's. The Worker's own request is ${dollars(PRICES.workerRequest * 1e6)} a million more.`;
+  return `${formatTable(head, [...own, ...rows])}\n\nList prices of ${PRICES.day}, without what a plan includes, and without CPU time, of which a Worker pays ${formatDollars(PRICES.cpuMillisecond * 1e6)} for a million milliseconds. CPU is that of Worker and objects together, of one machine with two cores; that of a budget is on top of the response's. The Worker's own request is ${formatDollars(PRICES.workerRequest * 1e6)} a million more.`;
 }
 
-function tableOfUsers(): string {
-  const budgets = 3 * priceFor("a budget");
+function formatUsers(): string {
+  const budgets = 3 * sumPrices("a budget");
   // a stored response was counted with one budget
-  const stored = priceFor("a stored response", "the deletion of a stored response") - priceFor("a budget");
-  const video = priceFor("a video of a minute that is watched", "its end, its webhook and its copy");
+  const stored = sumPrices("a stored response", "the deletion of a stored response") - sumPrices("a budget");
+  const video = sumPrices("a video of a minute that is watched", "its end, its webhook and its copy");
   const rows = USERS.map((users) => {
     const responses = users * RESPONSES;
-    const month = (price: number) => dollars(responses * DAYS * price);
+    const month = (price: number) => formatDollars(responses * DAYS * price);
     const rate = calculateRate(users);
     return [
       users.toLocaleString("en"),
@@ -121,7 +132,7 @@ function tableOfUsers(): string {
       month(PRICES.workerRequest),
       month(budgets),
       month(stored),
-      dollars(users * DAYS * video),
+      formatDollars(users * DAYS * video),
     ];
   });
   const head = [
@@ -135,8 +146,8 @@ function tableOfUsers(): string {
   return `${formatTable(head, rows)}\n\nDollars a month on Cloudflare, for ${RESPONSES} responses of 30 s for each user and day, by list prices of ${PRICES.day} without CPU time. Each column is on top of the ones before it. The peak is ${PEAK} times the average.`;
 }
 
-/** What one process and one database have to do on hosts of one's own. */
-function tableOfHosts(): string {
+/** Formats the load of processes and of the database on Node and Postgres. */
+function formatHosts(): string {
   const rows = USERS.map((users) => {
     const rate = calculateRate(users);
     const open = rate * RESPONSE_SECONDS;
@@ -160,6 +171,6 @@ function formatTable(head: readonly string[], rows: readonly (readonly string[])
   return [head, head.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");
 }
 
-function dollars(amount: number): string {
+function formatDollars(amount: number): string {
   return `$${amount < 100 ? amount.toFixed(2) : Math.round(amount).toLocaleString("en")}`;
 }

@@ -22,15 +22,15 @@ import { formatTable } from "./topic.ts";
  * `BENCH_ROUNDS=1` with one kind tries it out in about two minutes.
  */
 
-/** For each process of a host: a process more is there for more responses. */
+/** Numbers of responses, for each process of a host. */
 const PACED = 40;
 const SHORT = 160;
 const CLIENTS = 32;
 
 interface Host {
-  /** Addresses of the processes that responses are begun at. */
+  /** Addresses of the processes. */
   readonly processes: readonly string[];
-  /** CPU so far in milliseconds, that of Postgres apart. */
+  /** CPU time so far, in milliseconds. */
   cpuMs(): { readonly own: number; readonly postgres: number };
   queries(): Promise<number>;
 }
@@ -114,7 +114,7 @@ async function measure(kind: "paced" | "short"): Promise<void> {
       const { host, away } = subjects[name];
       const count = countProcesses(host);
       const [before, queriesBefore, startedAt] = [host.cpuMs(), await host.queries(), performance.now()];
-      await all(count, kind === "paced" ? count : CLIENTS, (nth) => readAway(host, nth, away, kind));
+      await runAll(count, kind === "paced" ? count : CLIENTS, (nth) => readAway(host, nth, away, kind));
       const seconds = (performance.now() - startedAt) / 1000;
       // the last responses settle in the background
       await new Promise((resolve) => setTimeout(resolve, 500));
@@ -209,17 +209,17 @@ function readText(path: string): string {
   }
 }
 
-/** Does some work so many times, in lanes. */
-async function all(count: number, lanes: number, work: (nth: number) => Promise<void>): Promise<void> {
+/** Runs work `count` times, by `clients` at once. */
+async function runAll(count: number, clients: number, work: (nth: number) => Promise<void>): Promise<void> {
   let nth = 0;
   await Promise.all(
-    Array.from({ length: lanes }, async () => {
+    Array.from({ length: clients }, async () => {
       while (nth < count) await work(nth++);
     }),
   );
 }
 
-/** Begins a response, leaves it, and reads it from its start at a process so many places further on. */
+/** Begins a response, disconnects, and reads it from its start: at the same process, or `away` processes further. */
 async function readAway({ processes }: Host, nth: number, away: number, prompt: string): Promise<void> {
   const [begunAt = "", readAt = ""] = [0, away].map((more) => processes[(nth + more) % processes.length]);
   const user = `user-${++users}`;

@@ -5,10 +5,11 @@ import { bundleAttacked } from "../packages/worker-proxy/test/support/bundle.ts"
 import { startWorkerd } from "../packages/worker-proxy/test/support/workerd-process.ts";
 
 /*
- * node bench/load.ts: streams, stored responses and short requests through a proxy in workerd, with an outage of the gateway
- * and a kill of workerd. Ends with an error where a byte came twice or not at all, where a response that broke off looks
- * whole, or where the same load a third time
- * takes more memory than the first time. On this machine alone, for about two minutes.
+ * Sends streams, stored responses and short requests through a proxy in workerd, during an outage of the gateway and a kill
+ * of workerd. Fails if a byte is lost or repeated, if a broken response looks complete, or if the third load takes more
+ * memory than the first. It takes about two minutes. Close other programs first.
+ *
+ *     node bench/load.ts
  */
 
 const STREAMS = 400;
@@ -53,7 +54,7 @@ async function startProxy(plan: object): Promise<Workerd> {
   });
 }
 
-/** Asks for a chat, and reads all that comes. */
+/** Sends a chat, and reads its response. */
 async function sendRequest({ port }: Workerd, user: string, stream: boolean) {
   let text = "";
   try {
@@ -71,8 +72,8 @@ async function sendRequest({ port }: Workerd, user: string, stream: boolean) {
 }
 
 /**
- * Names the end of a stream. It is right with each piece once and in order, and a `[DONE]` only behind the last. With its finish reason an
- * response is whole without one: a machine that is two seconds late ends it there.
+ * Names the end of a stream. A whole stream has each piece once and in order, and `[DONE]` or a finish reason after the
+ * last piece: the proxy does not wait longer than two seconds for `[DONE]`.
  */
 function classify({ status, text, isCut }: Awaited<ReturnType<typeof sendRequest>>): string {
   const pieces = [...text.matchAll(/<(\d+)>/g)].map(([, nth]) => Number(nth));
@@ -94,7 +95,7 @@ const streams = (proxy: Workerd) =>
 const later = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const readStatus = (pid: number) => readFileSync(`/proc/${pid}/status`, "utf8");
 const rssMB = ({ pid }: Workerd) => Math.round(Number(/VmRSS:\s+(\d+)/.exec(readStatus(pid))?.[1]) / 1024);
-/** Memory of the process, and what of it JavaScript's own objects take, once the garbage is collected. */
+/** Memory of the process, and of the objects in its heap after a garbage collection. */
 async function readMemory(proxy: Workerd) {
   const heapMB = Math.round((await proxy.usedHeap()) / 1024 / 1024);
   return { rss: rssMB(proxy), heapMB, text: `${rssMB(proxy)} MB, of which ${heapMB} in use by JavaScript` };
@@ -146,7 +147,7 @@ for (const [name, plan] of [
       return kinds;
     });
   await step(`${STREAMS} ${name}, an outage in the middle`, proxy, () => outage(proxy));
-  // what workerd has taken it keeps for the next load: what matters is that the same load does not take more
+  // workerd reuses its memory for the next load, so the same load must not take more
   const plateaus = [await readMemory(proxy)];
   for (const nth of ["second", "third"]) {
     await step(`${STREAMS} ${name}, the ${nth} time`, proxy, () => streams(proxy));
@@ -170,4 +171,4 @@ for (const [name, plan] of [
   if (open.size > 0) isWrong = true;
 }
 gateway.close();
-if (isWrong) throw new Error("something came twice, was lost, or was not given back, or grew");
+if (isWrong) throw new Error("a byte was lost or repeated, a response looked complete, or memory grew");
