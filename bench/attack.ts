@@ -14,8 +14,9 @@ import { formatTable } from "./topic.ts";
 /*
  * Measures how long another user waits while one user attacks a proxy with stored and metered responses, and the memory
  * of the proxy. The other user sends short requests, in turns to the attacked proxy and to a second proxy of the same
- * kind, which nobody attacks. So the ratio of the two medians does not depend on what else the machine does. The attacker
- * has 32 connections, and a rate limit of five requests a second; `--unlimited` drops the limit.
+ * kind, which nobody attacks. Other work on the machine slows both, but inflates the ratio of the medians, because the
+ * attacked process then gets too little CPU: read it beside the cores that the attack uses. The attacker has 32
+ * connections, and a rate limit of five requests a second; `--unlimited` drops the limit.
  *
  *     pnpm build && node bench/attack.ts [workerd|node|postgres] [--minutes 3] [--unlimited]
  */
