@@ -1,5 +1,5 @@
 import type { Client } from "@sluice/core";
-import { createRandomId, createStore } from "@sluice/core/extend";
+import { createRandomId, type createStore } from "@sluice/core/extend";
 import type { ChatState, ChatStatus, ChatStore, PendingAction } from "./chat-store.js";
 import { closeLastCalls, closeSkippedCalls, type InsertionPoint, type Question } from "./insertion-point.js";
 import {
@@ -224,30 +224,25 @@ function listPendingActions(message: ChatMessage | undefined): readonly PendingA
 /** The chats with an id that this page uses, from the first use until `close`. */
 interface OpenChats {
   readonly byId: Map<string, ChatStore>;
-  /** Calls `listener` when a chat is used for the first time, or closed. */
-  readonly subscribe: (listener: () => void) => () => void;
-  readonly notify: () => void;
+  /** Called when a chat is used for the first time, or closed. */
+  readonly listeners: Set<() => void>;
 }
 
 const openChats = new WeakMap<Client, OpenChats>();
 
 /** Returns the open chats of a client. */
 export function getOpenChats(client: Client): OpenChats {
-  const known = openChats.get(client);
-  if (known) return known;
-  const byId = new Map<string, ChatStore>();
-  const { subscribe, flush } = createStore(() => byId.size, { clock: client.clock });
-  const created = { byId, subscribe, notify: flush };
-  openChats.set(client, created);
-  return created;
+  const known = openChats.get(client) ?? { byId: new Map(), listeners: new Set() };
+  openChats.set(client, known);
+  return known;
 }
 
 /** Adds a chat to the open chats, and returns its storage for use. */
 export function openStorage({ client, id, methods, storage }: Chat): StorageSession {
-  const { byId, notify } = getOpenChats(client);
+  const { byId, listeners } = getOpenChats(client);
   if (id !== undefined && methods && byId.get(id) !== methods) {
     byId.set(id, methods);
-    notify();
+    for (const notify of listeners) notify();
   }
   return storage;
 }
@@ -255,8 +250,8 @@ export function openStorage({ client, id, methods, storage }: Chat): StorageSess
 /** Closes the storage of a chat, and removes it from the open chats. */
 export function closeStorage({ client, id = "", methods, storage }: Chat): void {
   storage.close();
-  const { byId, notify } = getOpenChats(client);
+  const { byId, listeners } = getOpenChats(client);
   if (byId.get(id) !== methods) return;
   byId.delete(id);
-  notify();
+  for (const notify of listeners) notify();
 }

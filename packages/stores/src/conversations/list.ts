@@ -164,7 +164,7 @@ export function createConversationList(
       report,
     );
     isRead = true;
-    openChats.subscribe(subscribeToAll);
+    openChats.listeners.add(subscribeToAll);
     subscribeToAll();
     store.flush();
   }
