@@ -1,4 +1,4 @@
-import { callAfter } from "../base/clock.js";
+import { callAfter, openSpan } from "../base/clock.js";
 import { createLazyModule } from "../base/lazy-module.js";
 import { noteStored } from "../base/note-options.js";
 import type { RequestFor } from "../base/validate.js";
@@ -131,6 +131,8 @@ const createCallReader: StreamCode["createCallReader"] = (emit) =>
 
 /** Time to wait for `[DONE]` or usage after a `finish_reason`. The response is complete without them. */
 const FINISH_GRACE_MS = 2000;
+/** Limit of the request that stops a stored response, in milliseconds, because its connection may be lost silently. */
+const STOP_MS = 30_000;
 
 /** Streams the response of a source. */
 export function openStream(client: Client, options: RequestOptions, source: ResponseSource): OpenStream {
@@ -530,12 +532,14 @@ function createIterator(stream: ReadableStream<string>) {
 export function stopStored(client: Client, id: string | undefined, headers: HeadersInput | undefined): void {
   const path = createStreamPath(id);
   if (path === undefined) return;
+  const { signal, end } = openSpan(client.clock, undefined, STOP_MS, () => undefined);
   // `keepalive`: the request survives the end of the page
-  const init = { method: "DELETE", keepalive: true, ...(headers && { headers }) };
+  const init = { method: "DELETE", keepalive: true, signal, ...(headers && { headers }) };
   createRequest(client, path, init)
     .then(client.fetch)
     .then(({ body }) => body?.cancel())
-    .catch(() => {});
+    .catch(() => {})
+    .finally(end);
 }
 
 /** Creates the path of a stored response; undefined for an id that could lead to another path. */
