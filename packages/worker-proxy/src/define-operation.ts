@@ -1,7 +1,7 @@
 import type { Operation, Reading } from "./api/host.js";
 
 /**
- * Defines a write of a plugin. See {@link Operation}.
+ * Defines a write of a plugin, for `run` of its host. See {@link Operation}.
  *
  * @param name unique among all plugins
  * @param run runs in one transaction
@@ -10,7 +10,6 @@ import type { Operation, Reading } from "./api/host.js";
  * const addVisit = operation("visits.add", async ({ key, query }: Transaction, { at }: { at: number }) => {
  *   await query("INSERT INTO visits (key, at) VALUES (?, ?) ON CONFLICT DO NOTHING", key, at);
  * });
- * await host.run("user-7", addVisit, { at: Date.now() });
  * ```
  */
 export function operation<Input, Output>(
@@ -21,7 +20,7 @@ export function operation<Input, Output>(
 }
 
 /**
- * Defines a read of a plugin. See {@link Reading}.
+ * Defines a read of a plugin, for `run` of its host. See {@link Reading}.
  *
  * @param name unique among all plugins
  * @param run runs without a lock
@@ -31,7 +30,6 @@ export function operation<Input, Output>(
  *   const [row] = await query<{ count: number }>("SELECT COUNT(*) AS count FROM visits WHERE key = ?", key);
  *   return row?.count ?? 0;
  * });
- * await host.run("user-7", countVisits, null);
  * ```
  */
 export function reading<Input, Output>(
