@@ -18,7 +18,7 @@ export function openSite(authenticate: Authenticate<Env>) {
 }
 
 export const nobody = [401, "unauthenticated"];
-export const unknowable = [503, "authentication_unavailable"];
+export const unavailable = [503, "authentication_unavailable"];
 
 /** Records the lines of the log, for tests in which something is wrong with the host. */
 export function listenToLog(): string[] {
