@@ -24,11 +24,11 @@ import { streamText } from "../../core/test/support/reply-streams.js";
 import { hasLocks, isLocked } from "../src/tabs/locks.js";
 
 const video = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
-const refusal = () => new DOMException("access is denied in this context", "SecurityError");
+const createRefusal = () => new DOMException("access is denied in this context", "SecurityError");
 const throwRefusal = () => {
-  throw refusal();
+  throw createRefusal();
 };
-const rejectWithRefusal = () => Promise.reject(refusal());
+const rejectWithRefusal = () => Promise.reject(createRefusal());
 const waitForever = () => new Promise<never>(() => {});
 
 afterEach(() => vi.unstubAllGlobals());
@@ -250,7 +250,7 @@ test("A task that is reset during the query of the locks is neither stored nor s
   void task.create(video);
   await waitUntil(() => refuse !== undefined, settled);
   task.reset();
-  refuse?.(refusal());
+  refuse?.(createRefusal());
   await settled();
   expect([requests.length, writes.length]).toEqual([0, 0]);
 });
@@ -352,7 +352,7 @@ describe("a BroadcastChannel that", () => {
 
 describe("a browser's storage that", () => {
   class FakeRequest extends EventTarget {
-    error = refusal();
+    error = createRefusal();
   }
   /** Creates an `indexedDB` whose `open` ends with an event. */
   const stubIndexedDB = (open: (() => unknown) | undefined) => {

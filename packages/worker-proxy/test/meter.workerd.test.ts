@@ -44,7 +44,7 @@ function openMetered(respond?: Respond, options: Options = {}) {
     },
     respond,
   );
-  // as a remote store: only `waitUntil` waits for it
+  // a write takes time, as to a remote store, and only `waitUntil` waits for its end
   async function write(word: (typeof calls)[number]): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve));
     calls.push(word);

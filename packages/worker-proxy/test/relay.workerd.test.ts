@@ -273,7 +273,7 @@ test("events of a stream that is read go on as they come, and none of them waits
   let received = "";
   while (!received.includes("c")) received += (await reader?.read())?.value;
   expect(received).toBe("data: a\n\ndata: b\n\ndata: c\n\n");
-  // nothing more is coming: what is there must not be held for it
+  // the stream pauses here: received events must not wait for later events
   send("d");
   expect((await reader?.read())?.value).toBe("data: d\n\n");
   await reader?.cancel();

@@ -88,7 +88,7 @@ async function step(ms: number): Promise<void> {
 
 /** Sets the clock forward, as after a pause in which this process did nothing. */
 async function leap(ms: number): Promise<void> {
-  // what has begun ends before
+  // operations in progress end before the pause
   await step(SECOND);
   vi.setSystemTime(Date.now() + ms - SECOND);
   for (let turn = 0; turn < 2; turn += 1) await step(SECOND);
