@@ -126,7 +126,7 @@ function streamFrames(reads: number): ReadableStream<Uint8Array> {
   return createBody((nth) => pieces[nth], { apart: true });
 }
 
-/** A body that goes on until enough has happened; it gives up after `reads`, which is seconds. */
+/** Creates a body that ends once `isEnough`, or after `reads` reads, which take seconds. */
 function streamUntil(isEnough: () => boolean, { reads, apart }: { reads: number; apart: boolean }) {
   const read = frame({ content: "." }).repeat(20);
   return createBody((nth) => (nth < reads && !isEnough() ? read : undefined), { apart });

@@ -140,7 +140,7 @@ function openTab(options: PageProps = {}, Mode: typeof StrictMode = StrictMode) 
   }
 }
 
-/** A storage that reports no writes of its own tab, as IndexedDB does not. */
+/** Creates a storage that, like IndexedDB, does not report the writes of its own tab. */
 const createSilentStorage = (): ChatStorage => ({ ...memoryStorage(), subscribe: () => () => {} });
 
 const opened = async (options: PageProps = {}, Mode = StrictMode) => {

@@ -156,7 +156,7 @@ describe("an image store", () => {
     const request = { ...reef, size: "8192x8192" };
     await createImageStore<string>(client, { model, checks: false }).generate(request);
     const next = { model: "gamma-image-9" } as const;
-    // @ts-expect-error nobody knows its sizes
+    // @ts-expect-error the sizes of this model are unknown
     const refused = createImageStore(client, next);
     expect(await refused.generate(request)).toMatchObject({ error: { name: "ValidationError" } });
     await createImageStore(client, { ...next, checks: false }).generate(request);

@@ -38,7 +38,7 @@ const both = [
   ["pumped", pumped],
 ] as const;
 
-/** A gateway that goes on for ever, counts what was taken from it, and does not hear an abort by itself. */
+/** Creates an endless response, which counts its reads. An abort of the request does not end it. */
 function endless(filling = "") {
   const seen = { pulled: 0, isCancelled: false };
   const body = new ReadableStream<Uint8Array>(
