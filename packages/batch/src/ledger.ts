@@ -187,8 +187,8 @@ function hasChanged({ record, fingerprint }: Entry): boolean {
   const { state, open, error } = record;
   // a request may change as long as it cost nothing; an open record has an attempt that may have been billed
   const isUnbilled = state === "failed" && error?.billing === "none";
-  const isUnsent = state === "waiting" && !open;
-  return !isUnbilled && !isUnsent;
+  const isReady = state === "waiting" && !open;
+  return !isUnbilled && !isReady;
 }
 
 const createCounts = () => ({ waiting: 0, running: 0, done: 0, failed: 0, unconfirmed: 0 });

@@ -56,6 +56,7 @@ export const ids: IdRules = {
   async mark(json, kind, admitted, tenancy) {
     const id = admitted.id ?? findId(json);
     if (id === undefined) return undefined;
+    // a poll's response has the id that the user sent; a receipt has a new signed id, which the user will send
     return { id, sentId: admitted.sentId ?? (await tenancy?.sign(kind, id)) ?? id };
   },
 };
