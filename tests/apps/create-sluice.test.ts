@@ -110,7 +110,7 @@ describe.each(templates)("a new app of %s", (template) => {
       );
     const missing = Object.entries(readFiles(template)).flatMap(([path, text]) => [
       ...[...text.matchAll(/(?:from|import) "(\.{1,2}\/[^"]+)"/g)]
-        // the router's command makes it
+        // the router's command creates `routeTree.gen`
         .filter(([, specifier = ""]) => specifier !== "./routeTree.gen" && !isThere(path, specifier))
         .map(([, specifier]) => `${path} imports ${specifier}`),
       // names of files in words, in commands and in configurations

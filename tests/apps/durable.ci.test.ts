@@ -84,10 +84,8 @@ test("a video in two tabs is pushed to both, polled by one object, and found aga
   ahead += 10 * 60_000;
   for (const seen of await Promise.all([stayed, back])) expect(seen.at(-1)).toBe("succeeded");
 
-  const chatRequests = emulator.requests.filter(
-    ({ method, path }) => method === "GET" && path.startsWith(PATH),
-  );
+  const polls = emulator.requests.filter(({ method, path }) => method === "GET" && path.startsWith(PATH));
   expect(emulator.requests.filter(({ method, path }) => method === "POST" && path === PATH)).toHaveLength(1);
-  // each of the three asked once, which is how it heard of the events; the object did so at once, and once or twice again
-  expect(chatRequests.length).toBeLessThanOrEqual(6);
+  // each of the three tabs polls once, and learns that the proxy has events; the object polls at once, and once or twice later
+  expect(polls.length).toBeLessThanOrEqual(6);
 }, 60_000);

@@ -4,7 +4,7 @@ import { ChatOpenAI } from "@langchain/openai";
 import type { Access, ChatCall, RiverTool } from "./client.ts";
 import { toolInput } from "./rivers.ts";
 
-/* What LangChain and LangGraph have in common. */
+/* The models, messages and tools of LangChain, which the tests of LangChain and LangGraph share. */
 
 export function createChat(
   { apiKey, baseURL }: Access,

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import type { ChatCall, RiverTool } from "./client.ts";
 
-/* What all scenarios ask about. */
+/* The prompt, the tools and the schemas that the scenarios of all clients share. */
 
 export const prompt = "Tell me of rivers";
 
-/** The smallest image, as the bytes that a user chooses on a disk. */
+/** An image of one pixel. */
 export const dot =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
@@ -34,7 +34,7 @@ export const toolSchema = {
 /** The schema of the object in tests of structured output. */
 export const riverSchema = z.object({ river: z.string().min(3), locks: z.int().min(0).max(7) });
 
-/** The same as JSON Schema, without the dialect that some clients refuse. */
+/** `riverSchema` as JSON Schema, without `$schema`, which some clients refuse. */
 export const riverJSONSchema = {
   type: "object" as const,
   properties: { river: { type: "string", minLength: 3 }, locks: { type: "integer", minimum: 0, maximum: 7 } },
@@ -42,16 +42,16 @@ export const riverJSONSchema = {
   additionalProperties: false as const,
 };
 
-/** Instructions for clients whose JSON mode leaves the schema to their user. */
+/** Instructions for clients whose JSON mode takes no schema. */
 export const schemaInWords = `Answer with JSON that fits this JSON Schema: ${JSON.stringify(riverJSONSchema)}`;
 
-/** The messages of a question, as the wire has them. */
+/** Converts a call to the messages of a chat request. An image belongs to the last message. */
 export function toMessages({ turns, system, image }: ChatCall, role: "system" | "developer" = "system") {
   const last = turns.length - 1;
   return [
     ...(system === undefined ? [] : [{ role, content: system }]),
-    ...turns.map(({ role: by, text }, at) =>
-      by === "assistant"
+    ...turns.map(({ role: author, text }, at) =>
+      author === "assistant"
         ? { role: "assistant" as const, content: text }
         : { role: "user" as const, content: image && at === last ? createParts(text, image) : text },
     ),

@@ -140,7 +140,7 @@ export const faults: readonly Fault[] = [
         ]),
       ),
     ends: cut,
-    // a line that was passed on in part is closed by the error event behind it
+    // the proxy's error event ends the incomplete line before it
     proxied: { end: "StreamError", text: "one" },
   },
   {
@@ -154,7 +154,7 @@ export const faults: readonly Fault[] = [
         ]),
       ),
     ends: cut,
-    // a line that was passed on in part is closed by the error event behind it
+    // the proxy's error event ends the incomplete line before it
     proxied: { end: "StreamError", text: "one" },
   },
   {

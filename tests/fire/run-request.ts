@@ -87,7 +87,7 @@ export async function runRequest({
   }
 }
 
-/** Waits for a response. A browser may ask on a connection that the server has just closed. */
+/** Waits for a response, with repeats: a browser may use a connection that the server has just closed. */
 async function arrivedAt(address: string, signal?: AbortSignal): Promise<void> {
   for (let attempt = 1; ; attempt += 1)
     try {

@@ -18,7 +18,7 @@ declare const sendMessage: TracedPage;
 const KEY = "sk-one-trace-0123456789";
 
 interface Span {
-  /** The process that sent it: `page`, `worker` or `gateway`. */
+  /** The sender of the span: `page`, `worker` or `gateway`. */
   readonly by: string;
   readonly name: string;
   readonly traceId: string;
@@ -26,7 +26,7 @@ interface Span {
   readonly parentSpanId?: string;
 }
 
-/** The host of the page, and a receiver of OTLP: `/<name of the sender>/v1/traces`. */
+/** Serves the page, and receives spans by OTLP at `/<name of the sender>/v1/traces`. */
 async function openSite(html: string) {
   const spans: Span[] = [];
   const bodies: string[] = [];
@@ -61,7 +61,7 @@ function openGateway(site: string) {
     const request = new Request(input);
     const [, traceId = "", spanId = ""] = (request.headers.get("traceparent") ?? "").split("-");
     const parent = trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: 1, isRemote: true });
-    const span = provider.getTracer("gateway").startSpan("answer", {}, parent);
+    const span = provider.getTracer("gateway").startSpan("respond", {}, parent);
     const response = await emulator.fetch(request);
     span.end();
     return response;
@@ -97,16 +97,27 @@ describe.skipIf(!findChromium())(
         Promise.all(["canary-51e8 one", "canary-51e8 two", "canary-51e8 three"].map(sendMessage)),
       );
       expect(outcomes).toEqual(Array(3).fill("complete"));
-      const by = (name: string) => site.spans.filter((span) => span.by === name);
+      const listSpans = (name: string) => site.spans.filter((span) => span.by === name);
       await expect
-        .poll(() => [by("page"), by("worker"), by("gateway")].map(({ length }) => length))
+        .poll(() =>
+          [listSpans("page"), listSpans("worker"), listSpans("gateway")].map(({ length }) => length),
+        )
         .toEqual([3, 3, 3]);
-      for (const call of by("page")) {
-        const [served] = by("worker").filter(({ parentSpanId }) => parentSpanId === call.spanId);
-        const [second] = by("gateway").filter(({ parentSpanId }) => parentSpanId === served?.spanId);
-        expect([call.name, served?.name, second?.name]).toEqual(["chat delta-5.3", "POST chat", "answer"]);
-        expect([served?.traceId, second?.traceId]).toEqual([call.traceId, call.traceId]);
+      for (const pageSpan of listSpans("page")) {
+        const [workerSpan] = listSpans("worker").filter(
+          ({ parentSpanId }) => parentSpanId === pageSpan.spanId,
+        );
+        const [gatewaySpan] = listSpans("gateway").filter(
+          ({ parentSpanId }) => parentSpanId === workerSpan?.spanId,
+        );
+        expect([pageSpan.name, workerSpan?.name, gatewaySpan?.name]).toEqual([
+          "chat delta-5.3",
+          "POST chat",
+          "respond",
+        ]);
+        expect([workerSpan?.traceId, gatewaySpan?.traceId]).toEqual([pageSpan.traceId, pageSpan.traceId]);
       }
+      // one trace for each message
       expect(new Set(site.spans.map(({ traceId }) => traceId)).size).toBe(3);
       const sent = site.bodies.join();
       for (const secret of ["canary-51e8", KEY, "ada@example.com"]) expect(sent).not.toContain(secret);

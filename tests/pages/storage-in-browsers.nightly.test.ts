@@ -8,6 +8,7 @@ import { buildPage } from "../support/built-page.ts";
 import { getSharedFirefox, hasFirefox } from "../support/firefox.ts";
 import type { StoredChatPage } from "../support/stored-chat-page.ts";
 
+/** The global of `stored-chat-page.ts`, for functions that run in the page. */
 declare const page: StoredChatPage;
 
 const browsers = [
@@ -15,8 +16,8 @@ const browsers = [
   { name: "Firefox", isHere: hasFirefox, open: getSharedFirefox },
 ];
 
-/** Functions that end a connection to the database. They run in the page. */
-const ends: Readonly<Record<string, () => unknown>> = {
+/** Functions that end the page's connection to the database. They run in the page. */
+const endConnection: Readonly<Record<string, () => unknown>> = {
   "is closed without an event": () => page.connections[0]?.close(),
   "is closed with an event": () => {
     page.connections[0]?.close();
@@ -65,12 +66,12 @@ describe.for(browsers)(
     beforeEach(async () => {
       context = await browser.newContext();
       tab = await context.newPage();
-      await open();
+      await openPage();
       await tab.evaluate(() => page.send("one").then(() => {}));
     });
     afterEach(() => context.close());
 
-    const open = async () => {
+    const openPage = async () => {
       await tab.goto(served.url);
       await tab.waitForFunction(
         () => typeof page === "object" && page.state().persistence?.status !== "restoring",
@@ -85,14 +86,15 @@ describe.for(browsers)(
       );
       await tab.waitForFunction(() => !page.state().persistence?.pending);
     };
-    const thread = () => tab.evaluate(() => page.state().messages.map(({ content }) => content));
+    const readThread = () => tab.evaluate(() => page.state().messages.map(({ content }) => content));
 
-    test.for(Object.entries(ends))("stores the next messages after it %s", async ([, end]) => {
+    test.for(Object.entries(endConnection))("stores the next messages after it %s", async ([, end]) => {
       await tab.evaluate(end);
       await sendTwoMore();
+      // the ended connection, and a new one
       expect(await tab.evaluate(() => page.connections.length)).toBe(2);
-      await open();
-      expect(await thread()).toEqual(["one", "On one", "two", "On two", "three", "On three"]);
+      await openPage();
+      expect(await readThread()).toEqual(["one", "On one", "two", "On two", "three", "On three"]);
     });
 
     // only Chromium has the command that clears the data of a site
@@ -102,8 +104,8 @@ describe.for(browsers)(
         const devtools = await context.newCDPSession(tab);
         await devtools.send("Storage.clearDataForOrigin", { origin: served.url, storageTypes: "indexeddb" });
         await sendTwoMore();
-        await open();
-        expect(await thread()).toEqual(expect.arrayContaining(["two", "On two", "three", "On three"]));
+        await openPage();
+        expect(await readThread()).toEqual(expect.arrayContaining(["two", "On two", "three", "On three"]));
       },
     );
   },

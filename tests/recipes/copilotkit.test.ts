@@ -6,8 +6,8 @@ import { numbered, openGateway } from "./gateway.ts";
 import { importNewest } from "./newest.ts";
 
 /*
- * The agent of the guide "AG-UI" in the core of CopilotKit, which its hooks for React are made on. It is installed by
- * `scripts/newest.ts` alone, each week: beside it the lockfile would be another one. The hooks are 530 packages.
+ * The agent of the guide "AG-UI" in the core of CopilotKit, on which CopilotKit's hooks for React are built. Only
+ * `scripts/newest.ts` installs the core, each week, because it would change the lockfile. The hooks would be 530 packages.
  */
 
 interface Copilot {

@@ -14,7 +14,7 @@ const gateway = createServer((request, response) => {
   response.end(readFileSync(resolve(conformanceDir, "streams", `${id}.sse`)));
 });
 
-/** Tests recorded streams over HTTP: every eighth one, or all others. Each of them is read in other tests, too. */
+/** Tests the chosen recorded streams over HTTP. Other tests read all of them without HTTP. */
 export function testRecordings(isChosen: (index: number) => boolean): void {
   describe("recorded streams over HTTP", () => {
     let origin = "";

@@ -13,7 +13,7 @@ export interface Rule {
   readonly accepted: object;
   /** Absent where the rule is a warning. */
   readonly refused?: object;
-  /** Accepted too, and told of as a warning. */
+  /** Accepted with a warning: a field that has no effect, or that the spec does not list. */
   readonly warned?: object;
 }
 

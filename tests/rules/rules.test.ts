@@ -43,7 +43,7 @@ describe.each(allRules)(
       });
 
     if (warned)
-      test(`is sent with a warning at ${path} if it has no use`, async () => {
+      test(`is sent with a warning at ${path} if it has no effect`, async () => {
         const { issues, warnings } = check(warned);
         expect(issues).toEqual([]);
         expect(warnings.map((warning) => [warning.path, warning.rule])).toContainEqual([path, rule]);

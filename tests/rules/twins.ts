@@ -49,7 +49,7 @@ const chatTwins = {
   "messages.1": "absent",
   "messages.1.content": '"" []',
   "messages.2": "absent",
-  // beside calls there may be nothing to say: clients of OpenAI write null, or leave it out
+  // a message with calls may have no content: OpenAI clients write null, or leave `content` out
   "messages.2.content": 'absent null "" []',
   "messages.2.reasoning_content": 'absent null ""',
   // as responses write it: "array or null"

@@ -65,7 +65,7 @@ export function openTree(options: AppOptions, page: Page, view: View) {
       }
     },
   };
-  // the methods of the last commit, as an event handler has them
+  // an event handler has the methods of the last commit
   const readResult = <Name extends Part>(part: Name): Shown[Name]["result"] => {
     const { result } = shown[part] ?? {};
     if (!result) throw new Error(`${part} was never shown`);

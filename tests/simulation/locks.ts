@@ -12,7 +12,7 @@ interface Request {
   readonly grant: () => void;
 }
 
-/** Creates the Web Locks of one browser. A tab that is gone releases its own. */
+/** Creates the Web Locks of one browser. A closed tab releases its locks. */
 export function createLocks(
   timeline: Timeline,
   random: Random,
@@ -35,7 +35,7 @@ export function createLocks(
     /** Names of the locks that a page holds or waits for. */
     listNames: (page: Page) =>
       [...queues].flatMap(([name, queue]) => (queue.some((each) => each.page === page) ? [name] : [])),
-    /** Releases the locks of a page that is gone. */
+    /** Releases the locks of a closed page. */
     drop(page: Page): void {
       for (const [name, queue] of queues) {
         queue.splice(0, queue.length, ...queue.filter((each) => each.page !== page));
@@ -52,24 +52,24 @@ export function createLocks(
     const page = getCurrentPage() as Page;
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
-      // what a closed page has begun comes to nothing
+      // the request of a closed page is never granted
       if (page.state === "gone") return;
       const queue = queues.get(name) ?? [];
       queues.set(name, queue);
-      const leave = () => {
+      const dequeue = () => {
         if (!queue.includes(entry)) return;
         if (entry.isGranted) log(`lock ${name} released by tab ${page.id}`);
         queue.splice(queue.indexOf(entry), 1);
         grantLocks(name);
       };
       const run = () => {
-        if (signal?.aborted) return leave();
-        (async () => act())().then(resolve, reject).finally(leave);
+        if (signal?.aborted) return dequeue();
+        (async () => act())().then(resolve, reject).finally(dequeue);
       };
       const entry: Request = { page, mode, isGranted: false, grant: () => page.deliver(run) };
       signal?.addEventListener("abort", () => {
         if (entry.isGranted) return;
-        leave();
+        dequeue();
         reject(signal.reason);
       });
       queue.push(entry);
@@ -89,7 +89,7 @@ export function createLocks(
     });
   }
 
-  /** Grants what can be granted, a moment later. */
+  /** Grants the first request of a queue, and the shared requests right behind a shared one, a moment later. */
   function grantLocks(name: string): void {
     timeline.after(pickBetween(random, 0, 3), () => {
       const queue = queues.get(name) ?? [];

@@ -99,7 +99,7 @@ function findWrongCharge({ id, reserve, amount, settles, sent }: Account): strin
 function computeRightCharges(sent: Exchange | undefined, reserved: number): readonly number[] {
   if (!sent) return [0];
   const { status, error, received, isWhole, isLeft } = sent;
-  // the next process knows that it was sent, and not what came of it
+  // the next process knows that the request was sent, but not its result
   if (isLeft && status !== 200) return [reserved];
   if (status === undefined) return [error === "ECONNREFUSED" ? 0 : reserved];
   if (status !== 200) return [MAY_HAVE_WORKED.includes(status) ? reserved : 0];

@@ -274,7 +274,7 @@ const beginnings: readonly (readonly [Mishap, Possible])[] = [
   [
     (random) => [
       ["create", 3000],
-      // the video is there by then in most of them
+      // most videos are ready by then
       ["change disk", 400_000, diskModes.indexOf("slow")],
       [pickWeighted(random, { open: 2, reload: 1 }), 900],
       ["freeze", 900],
@@ -326,7 +326,7 @@ const clearings: typeof beginnings = [
     ],
     isOfTabs,
   ]),
-  // another tab gets the lock of the reply, and ends it
+  // another tab gets the lock of the reply, and completes the reply
   [
     () => [
       ["send for a tool", 3000, 1],

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { loadSimulation } from "./bundle.ts";
 
-test("a seed runs twice in the same way, also as the first one", async () => {
+test("two simulations with one seed are equal, even if one of them is the first run of its process", async () => {
   const { createPlan, simulate } = await loadSimulation();
+  // one seed for each view
   const seeds = [1, 2, 12];
   const views = new Set(seeds.map((seed) => createPlan(seed).view));
   expect(views).toEqual(new Set(["stores", "hooks", "strict hooks"]));

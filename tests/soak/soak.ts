@@ -177,7 +177,7 @@ function countDatabases(folder: string): { full: number; empty: number } {
 
 /** Checks if the database of an object has tables. */
 function hasTables(file: string): boolean {
-  // its object may be at work on it
+  // the object may be using its database at this moment, hence the timeout
   const database = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
   try {
     const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();

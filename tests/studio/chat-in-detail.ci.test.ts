@@ -148,7 +148,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
         };
         Object.assign(Date, { now: () => now() + ahead, pass, back: () => Object.assign(Date, { now }) });
       });
-      // more text may come at first: the silence begins with the last of it
+      // more text may arrive at first: the silence begins with the last text
       const pass = async () => {
         await room.page.evaluate("Date.pass()");
         return (await room.studio.findReply().getByRole("timer").allInnerTexts()).join();

@@ -2,8 +2,10 @@ import { describe, expect, test } from "vitest";
 import { hasChromium, openRoom } from "../support/studio-suite.ts";
 
 describe.skipIf(!hasChromium)("“Break it” in Chromium (skipped where there is none)", () => {
-  const studio = openRoom("chat", { speed: 20 }, /Failed to load resource|ERR_/, 1280);
-  const calls = () => studio.page.getByRole("list", { name: "Calls" }).getByRole("listitem");
+  const expectedProblems = /Failed to load resource|ERR_/;
+  const WIDTH = 1280;
+  const studio = openRoom("chat", { speed: 20 }, expectedProblems, WIDTH);
+  const listCalls = () => studio.page.getByRole("list", { name: "Calls" }).getByRole("listitem");
 
   async function play(fault: string): Promise<void> {
     await studio.page.getByRole("link", { name: "New chat" }).click();
@@ -11,22 +13,22 @@ describe.skipIf(!hasChromium)("“Break it” in Chromium (skipped where there i
     await group.getByRole("button", { name: fault, exact: true }).click();
   }
 
-  const alert = () => studio.page.getByRole("main").getByRole("alert");
-  /** The mark that each fault leaves: in the list of calls, or in the chat. */
-  const marks: Readonly<Record<string, () => Promise<unknown>>> = {
-    "429": () => calls().first().getByText("429, 200").waitFor(),
-    Cut: () => alert().getByText("The response was cut off").waitFor(),
+  const findAlert = () => studio.page.getByRole("main").getByRole("alert");
+  /** Waits for what a user sees of each fault: in the list of calls, or in the chat. */
+  const waitForFault: Readonly<Record<string, () => Promise<unknown>>> = {
+    "429": () => listCalls().first().getByText("429, 200").waitFor(),
+    Cut: () => findAlert().getByText("The response was cut off").waitFor(),
     Stall: () => studio.page.getByRole("main").getByText("Stopped", { exact: true }).waitFor(),
     // the proxy offers idempotency, so that the client repeats the request
     "Lost response": () =>
-      calls()
+      listCalls()
         .first()
         .getByText(/^–, 200$/)
         .waitFor(),
-    Offline: () => alert().waitFor(),
+    Offline: () => findAlert().waitFor(),
   };
 
-  test.each(Object.keys(marks))(
+  test.each(Object.keys(waitForFault))(
     "%s works twice in a row, and the next question has no fault",
     async (fault) => {
       for (const _ of [1, 2]) {
@@ -39,9 +41,8 @@ describe.skipIf(!hasChromium)("“Break it” in Chromium (skipped where there i
             .waitFor();
           await studio.button("Stop").click();
         }
-        await marks[fault]?.();
+        await waitForFault[fault]?.();
       }
-      // the next question has no fault
       await studio.page.getByRole("link", { name: "New chat" }).click();
       await expect
         .poll(

@@ -36,7 +36,7 @@ const question = {
 /** Number of thumbnails of the examples, which the Service Worker loads last. */
 const THUMBNAILS = demoPrompts.filter(({ room }) => room !== "chat").length;
 
-/** A browser that runs the studio, and what its pages can't ask of it. */
+/** A browser that runs the studio, and its actions that no page can take. */
 interface Deployment {
   readonly name: string;
   readonly isHere: boolean;
@@ -234,7 +234,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
     await kill();
     await page.reload();
     await card.getByText("Saved link").waitFor();
-    // not every browser has a decoder of the video: what counts is that it is there
+    // not every browser can decode the video, so check only that it is shown
     await expect.poll(() => card.locator("video").evaluate(readSize), WAIT).toBeGreaterThan(100);
   });
 

@@ -77,7 +77,7 @@ function shownAt(heading: string): readonly Line[] {
 }
 
 function expectShown(heading: string, lines: readonly Line[]): void {
-  // the guide is written from it
+  // the printed log is copied into the guide
   if (process.env["SLUICE_SHOW_LOG"]) console.log(lines.map((line) => JSON.stringify(line)).join("\n"));
   expect(fixed(shownAt(heading))).toEqual(fixed(lines));
 }

@@ -270,7 +270,7 @@ describe("A store behind a proxy that stores responses", () => {
     await dying.killed;
     const left = memoryStorage();
     await left.write("video-tasks", await storage.read("video-tasks"));
-    // its locks go with it
+    // the locks of the page are released when it ends
     dying.bury();
     await dead;
     expect((await visit(openPage().client, left).video.create(reef)).handle?.id).toBeTruthy();

@@ -168,9 +168,8 @@ function createRecording(client: Client): Recording {
   function onRequest(request: TappedRequest): void {
     const call = calls.get(request.callId ?? "");
     if (!call) return;
-    const others = call.requests.filter((known) => known !== request);
-    if (others.length === call.requests.length)
-      calls.set(call.callId, { ...call, requests: [...others, request].slice(-MAX_STEPS) });
+    if (!call.requests.includes(request))
+      calls.set(call.callId, { ...call, requests: [...call.requests, request].slice(-MAX_STEPS) });
     if (request.end) trim();
     store.changed();
   }

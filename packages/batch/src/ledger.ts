@@ -184,10 +184,11 @@ export function assertSameRequests(entries: Iterable<Entry>): void {
 
 function hasChanged({ record, fingerprint }: Entry): boolean {
   if (!record || record.fingerprint === fingerprint) return false;
-  // a request that cost nothing may change
   const { state, open, error } = record;
-  const isFree = state === "failed" && error?.billing === "none";
-  return !(isFree || (state === "waiting" && !open));
+  // a request may change as long as it cost nothing; an open record has an attempt that may have been billed
+  const isUnbilled = state === "failed" && error?.billing === "none";
+  const isReady = state === "waiting" && !open;
+  return !isUnbilled && !isReady;
 }
 
 const createCounts = () => ({ waiting: 0, running: 0, done: 0, failed: 0, unconfirmed: 0 });

@@ -16,7 +16,7 @@ const handle: AssetHandle = { id: "a-1", uri: "asset://a-1" };
 const bytes = Uint8Array.from({ length: 20_000 }, (_, index) => index % 251);
 const lookup: AssetLookup = "/gamma/asset/GetAsset";
 const found = (Status: string, URL?: string) => () => Response.json({ Id: "a-1", Status, URL });
-const refusal = (status: number) => () =>
+const createRefusal = (status: number) => () =>
   Response.json({ error: { message: `refused with ${status}` } }, { status });
 
 describe("the rules of assets (spec, POST /gamma/asset/CreateAsset)", () => {
@@ -174,9 +174,9 @@ describe("watchAsset", () => {
 
   test("polls every 3 seconds until the asset is active, through temporary failures", async () => {
     const { client, advance, track, polledAt } = waiting([
-      refusal(404),
+      createRefusal(404),
       found("Processing"),
-      refusal(503),
+      createRefusal(503),
       found("Processing"),
       found("Active"),
     ]);

@@ -12,7 +12,7 @@ function createSignal() {
   return { promise, resolve: () => resolve() };
 }
 
-const refusal = (status: number, headers: Record<string, string> = {}) =>
+const createRefusal = (status: number, headers: Record<string, string> = {}) =>
   Response.json({ error: { message: `refused with ${status}` } }, { status, headers });
 const soon = { "retry-after": "0" };
 
@@ -38,7 +38,7 @@ describe.each([
     [429, "none"],
     [400, "none"],
   ])("reports the billing of its attempts after a %i: %s", async (status, billing) => {
-    const { client } = createTestClient(() => refusal(status, soon));
+    const { client } = createTestClient(() => createRefusal(status, soon));
     expect(await catchError(call(client))).toMatchObject({ name: "APIError", status, billing });
   });
 
@@ -56,19 +56,19 @@ describe.each([
 
   test.each([
     ["could not connect", unreachable],
-    ["was refused", () => refusal(429, soon)],
+    ["was refused", () => createRefusal(429, soon)],
   ])("may be billed where only its last attempt %s", async (_, last) => {
-    const { client } = createTestClient((_, nth) => (nth === 1 ? refusal(502, soon) : last()), {
+    const { client } = createTestClient((_, nth) => (nth === 1 ? createRefusal(502, soon) : last()), {
       retry: { maxRetryAfterMs: 0 },
     });
     expect(await catchError(call(client))).toMatchObject({ billing: "maybe" });
   });
 
   test.each([
-    ["none", "error", [() => refusal(429, soon), unreachable]],
-    ["none", "error", [unreachable, () => refusal(429, soon)]],
-    ["none", "error", [() => refusal(429, soon), () => refusal(429, soon), unreachable]],
-    ["maybe", "error", [() => refusal(502, soon), () => refusal(429, soon), unreachable]],
+    ["none", "error", [() => createRefusal(429, soon), unreachable]],
+    ["none", "error", [unreachable, () => createRefusal(429, soon)]],
+    ["none", "error", [() => createRefusal(429, soon), () => createRefusal(429, soon), unreachable]],
+    ["maybe", "error", [() => createRefusal(502, soon), () => createRefusal(429, soon), unreachable]],
     ["none", "not-sent", [unreachable, unreachable]],
   ] as const)(
     "is billed %s by all of its attempts, and ends as %s: case %#",
@@ -85,7 +85,7 @@ describe.each([
   test("may be billed if its response breaks, and is not billed if a rule is broken", async () => {
     const cut = createTestClient(() => new Response('data: {"choices":[{"delta":{"content":"Hel"}}]}\n\n'));
     expect(await catchError(call(cut.client))).toMatchObject({ billing: "maybe" });
-    const { client } = createTestClient(() => refusal(500));
+    const { client } = createTestClient(() => createRefusal(500));
     const wrong = { ...question, max_tokens: 0 };
     for (const failed of [completeChat(client, wrong), streamChat(client, wrong).result()])
       expect(await catchError(failed)).toMatchObject({ name: "ValidationError", billing: "none" });
@@ -95,21 +95,21 @@ describe.each([
 describe.each(creates)("%s, which bills", (_, create, body) => {
   test("is repeated after a 429, twice at most", async () => {
     const { client, requests } = createTestClient((_, nth) =>
-      nth < 3 ? refusal(429, soon) : Response.json(body),
+      nth < 3 ? createRefusal(429, soon) : Response.json(body),
     );
     await create(client);
     const bodies = await Promise.all(requests.map((request) => request.text()));
     expect(bodies).toHaveLength(3);
     expect(new Set(bodies).size).toBe(1);
 
-    const never = createTestClient(() => refusal(429, soon));
+    const never = createTestClient(() => createRefusal(429, soon));
     expect(await catchError(create(never.client))).toMatchObject({ status: 429, billing: "none" });
     expect(never.requests).toHaveLength(3);
   });
 
   test("counts as refused, not unsent, if an attempt after a 429 cannot connect", async () => {
     const { client, ended } = createClientWithEnds((_, nth) =>
-      nth === 1 ? refusal(429, soon) : unreachable(),
+      nth === 1 ? createRefusal(429, soon) : unreachable(),
     );
     expect(await catchError(create(client))).toMatchObject({
       name: "ConnectionError",
@@ -129,7 +129,7 @@ describe.each(creates)("%s, which bills", (_, create, body) => {
     [403, "none"],
     [404, "none"],
   ])("is sent once if the response is %i, with the billing %s", async (status, billing) => {
-    const { client, requests } = createTestClient(() => refusal(status, soon));
+    const { client, requests } = createTestClient(() => createRefusal(status, soon));
     expect(await catchError(create(client))).toMatchObject({ name: "APIError", status, billing });
     expect(requests).toHaveLength(1);
   });
@@ -236,7 +236,7 @@ describe.each(creates)("%s, which bills", (_, create, body) => {
   test("is not billed if the time ends while it waits for a retry", async () => {
     const clock = stoppedClock();
     const waiting = createSignal();
-    const { client, requests } = createTestClient(() => refusal(429, { "retry-after": "20" }), {
+    const { client, requests } = createTestClient(() => createRefusal(429, { "retry-after": "20" }), {
       clock,
       onEvent: ({ type }) => type === "retry" && waiting.resolve(),
     });

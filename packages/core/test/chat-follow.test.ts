@@ -4,7 +4,7 @@ import { catchError, DONE, frame, question, stoppedClock } from "./support/gatew
 import { addIds, serveStored } from "./support/stored-streams.js";
 
 const events = [frame({ content: "one " }), frame({ content: "two" }), frame({}, "stop"), DONE];
-const refusal = (status: number, headers: Record<string, string> = {}) =>
+const createRefusal = (status: number, headers: Record<string, string> = {}) =>
   Response.json({ error: { message: "not now" } }, { status, headers });
 const page = () => new Response("<p>Sign in</p>", { headers: { "content-type": "text/html" } });
 const firstEvent = new TextEncoder().encode(addIds(events.slice(0, 1))).length;
@@ -20,9 +20,9 @@ function resumeStored(connections: Parameters<typeof serveStored>[1]) {
 describe("a response that is followed", () => {
   test.each([
     ["a failed connection", () => new TypeError("fetch failed")],
-    ["a busy proxy", () => refusal(503)],
-    ["a session that is renewed", () => refusal(401)],
-    ["another server, which does not know it", () => refusal(404)],
+    ["a busy proxy", () => createRefusal(503)],
+    ["a session that is renewed", () => createRefusal(401)],
+    ["another server, which does not know it", () => createRefusal(404)],
     ["a page in the place of a stream", page],
   ])("is read after %s, which came once", async (_, respond) => {
     const { read, attempts } = resumeStored([respond()]);
@@ -37,7 +37,7 @@ describe("a response that is followed", () => {
   });
 
   test("ends as unknown to the proxy when all servers say so for half a minute", async () => {
-    const { clock, stream, attempts } = resumeStored(Array.from({ length: 5 }, () => refusal(404)));
+    const { clock, stream, attempts } = resumeStored(Array.from({ length: 5 }, () => createRefusal(404)));
     const error = await clock.advanceUntil(catchError(stream.result()), 1000);
     expect(error).toMatchObject({ name: "APIError", status: 404 });
     expect(attempts()).toHaveLength(5);
@@ -46,8 +46,8 @@ describe("a response that is followed", () => {
 
   test.each([
     ["the proxy can't be reached", () => new TypeError("fetch failed"), "ConnectionError"],
-    ["the proxy is busy, and says a day", () => refusal(503, { "retry-after": "86400" }), "APIError"],
-    ["the proxy refuses the user", () => refusal(403), "APIError"],
+    ["the proxy is busy, and says a day", () => createRefusal(503, { "retry-after": "86400" }), "APIError"],
+    ["the proxy refuses the user", () => createRefusal(403), "APIError"],
   ])("ends as truncated and keeps its id where %s", async (_, respond, cause) => {
     const { clock, stream } = resumeStored(Array.from({ length: 5 }, () => respond()));
     const error = await clock.advanceUntil(catchError(stream.result()), 1000);

@@ -41,7 +41,7 @@ const completion = {
   },
 };
 const json = (body: unknown, init?: ResponseInit) => Response.json(body, init);
-const refusal = (status: number, headers?: HeadersInit) =>
+const createRefusal = (status: number, headers?: HeadersInit) =>
   json({ error: { message: `refused with ${status}`, code: "x" } }, { status, ...(headers && { headers }) });
 
 describe("createClient", () => {
@@ -204,12 +204,12 @@ describe("retry", () => {
     "repeats a request refused with %i, twice at most",
     async (status) => {
       const { client, requests } = createTestClient((_, nth) =>
-        nth < 3 ? refusal(status, soon) : json(completion),
+        nth < 3 ? createRefusal(status, soon) : json(completion),
       );
       expect((await completeChat(client, question)).message.content).toBe("Blue light scatters.");
       expect(requests).toHaveLength(3);
 
-      const never = createTestClient(() => refusal(status, soon));
+      const never = createTestClient(() => createRefusal(status, soon));
       expect(await catchError(streamChat(never.client, question).result())).toMatchObject({
         status,
         message: `refused with ${status}`,
@@ -219,7 +219,7 @@ describe("retry", () => {
   );
 
   test.each([400, 401, 403, 404, 422])("does not repeat a request refused with %i", async (status) => {
-    const { client, requests } = createTestClient(() => refusal(status, soon));
+    const { client, requests } = createTestClient(() => createRefusal(status, soon));
     expect(await catchError(completeChat(client, question))).toMatchObject({
       name: "APIError",
       status,
@@ -230,7 +230,7 @@ describe("retry", () => {
 
   test("sends the same body and a new signature each time", async () => {
     const { client, requests } = createTestClient(
-      (_, nth) => (nth < 2 ? refusal(429, soon) : json(completion)),
+      (_, nth) => (nth < 2 ? createRefusal(429, soon) : json(completion)),
       withKey,
     );
     await completeChat(client, question);
@@ -259,7 +259,7 @@ describe("retry", () => {
   });
 
   test("does not wait for a Retry-After beyond maxRetryAfterMs, and the error has the wait", async () => {
-    const { client, requests } = createTestClient(() => refusal(429, { "retry-after": "3600" }));
+    const { client, requests } = createTestClient(() => createRefusal(429, { "retry-after": "3600" }));
     expect(await catchError(completeChat(client, question))).toMatchObject({
       status: 429,
       retryAfterMs: 3_600_000,
@@ -281,7 +281,7 @@ describe("retry", () => {
   test("waits on the client's clock for the time of Retry-After", async () => {
     const clock = createWillingClock();
     const { client, requests } = createTestClient(
-      (_, nth) => (nth < 3 ? refusal(429, { "retry-after": "1" }) : json(completion)),
+      (_, nth) => (nth < 3 ? createRefusal(429, { "retry-after": "1" }) : json(completion)),
       { clock },
     );
     const waits: (number | undefined)[] = [];
@@ -304,7 +304,7 @@ describe("retry", () => {
   ])("doubles the wait each time, with full jitter: a draw of %d", async (draw, delays) => {
     const clock = createWillingClock();
     const events: ClientEvent[] = [];
-    const { client } = createTestClient(() => refusal(503), {
+    const { client } = createTestClient(() => createRefusal(503), {
       clock,
       random: () => draw,
       onEvent: (event) => events.push(event),
@@ -315,7 +315,7 @@ describe("retry", () => {
   });
 
   test("never waits longer than maxRetryAfterMs", async () => {
-    const { client } = createTestClient((_, nth) => (nth < 3 ? refusal(503) : json(completion)), {
+    const { client } = createTestClient((_, nth) => (nth < 3 ? createRefusal(503) : json(completion)), {
       retry: { maxRetryAfterMs: 0 },
       clock: stoppedClock(),
     });
@@ -324,7 +324,7 @@ describe("retry", () => {
 
   test("reads Retry-After as seconds, with a fraction, or as a date, and ignores other values", async () => {
     const retryAfterMs = async (value: string) => {
-      const { client } = createTestClient(() => refusal(429, { "retry-after": value }), {
+      const { client } = createTestClient(() => createRefusal(429, { "retry-after": value }), {
         retry: { limit: 0 },
       });
       return ((await catchError(completeChat(client, question))) as { retryAfterMs?: number }).retryAfterMs;
@@ -349,7 +349,7 @@ describe("retry", () => {
     ["the platform's clock", undefined],
   ])("stops waiting when the caller aborts, on %s", async (_, clock) => {
     const controller = new AbortController();
-    const { client } = createTestClient(() => refusal(429, { "retry-after": "20" }), {
+    const { client } = createTestClient(() => createRefusal(429, { "retry-after": "20" }), {
       clock,
       onEvent: ({ type }) => type === "retry" && queueMicrotask(() => controller.abort()),
     });

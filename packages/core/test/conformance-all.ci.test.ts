@@ -10,7 +10,7 @@ import {
   isSlow,
 } from "./support/recorded-streams.js";
 
-/* What platform/conformance.test.ts leaves out: the other recordings, and all of them cut at many positions. */
+/* The recordings that platform/conformance.test.ts leaves out, and all recordings cut at many positions. */
 
 describeRecorded("recorded streams", streams, (all) => {
   for (const [index, recorded] of all.entries()) {

@@ -2,7 +2,7 @@ import { createEpsilonTask, getEpsilonTask } from "@sluice/core/epsilon";
 import { describe, expect, test } from "vitest";
 import { catchError, createTestClient } from "./support/gateway.js";
 
-describe("epsilon, whose shapes the spec does not show", () => {
+describe("epsilon, whose bodies and responses the spec does not describe", () => {
   test.each(["text2video", "image2video", "multi-image2video"] as const)(
     "%s sends and returns JSON unchanged",
     async (route) => {
@@ -21,13 +21,13 @@ describe("epsilon, whose shapes the spec does not show", () => {
 
   test("getEpsilonTask keeps the id inside its path", async () => {
     const { client, requests } = createTestClient(() => Response.json([{ status: "ok" }]));
-    expect(await getEpsilonTask(client, "../e 1".replace(" ", "?"))).toEqual([{ status: "ok" }]);
+    expect(await getEpsilonTask(client, "../e?1")).toEqual([{ status: "ok" }]);
     expect(`${requests[0]?.method} ${requests[0]?.url}`).toBe(
       "GET https://gateway.test/epsilon/v1/videos/..%2Fe%3F1",
     );
   });
 
-  test("another route, no body and no id are refused before anything is sent", async () => {
+  test("an unknown route, a missing body and a missing id are refused before anything is sent", async () => {
     const { client, requests } = createTestClient(() => Response.json({}));
     for (const route of ["../chat", "toString"])
       expect(
@@ -45,7 +45,7 @@ describe("epsilon, whose shapes the spec does not show", () => {
     expect(requests).toHaveLength(0);
   });
 
-  test("an error keeps the id", async () => {
+  test("an error has the task's id as its handle", async () => {
     const { client } = createTestClient(() => Response.json({ error: { message: "gone" } }, { status: 404 }));
     expect(await catchError(getEpsilonTask(client, "e-1"))).toMatchObject({
       name: "APIError",

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { lose, restoreModules } from "./support/lost-code.js";
 
-/* A page loads some code only when it needs it. Where the network is gone by then, what the page says stays true. */
+/* A page loads some code on demand, which fails if the network is lost, or after a new release of the app. */
 
 afterEach(() => {
   restoreModules();

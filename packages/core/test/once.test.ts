@@ -8,7 +8,7 @@ const withKey = { apiKey: "sk-gateway", dangerouslyAllowBrowser: true };
 
 const silence = (signal: AbortSignal) =>
   new Promise<Response>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-const failing = (status: number, headers: Record<string, string> = {}) =>
+const createFailure = (status: number, headers: Record<string, string> = {}) =>
   Response.json({ error: { message: `failed with ${status}` } }, { status, headers });
 
 describe.each(creates)("%s behind a proxy", (_, create, body) => {
@@ -31,7 +31,7 @@ describe.each(creates)("%s behind a proxy", (_, create, body) => {
     const { client, requests } = createTestClient(
       (_, nth) =>
         nth === 1
-          ? failing(status, { "x-sluice-features": "video-watch, idempotency" })
+          ? createFailure(status, { "x-sluice-features": "video-watch, idempotency" })
           : Response.json(body),
       { random: () => 0 },
     );
@@ -79,7 +79,7 @@ describe("the request for the features of the proxy", () => {
   const [, create, body] = creates[0] as (typeof creates)[number];
 
   test.each([
-    ["fails with 503", () => failing(503)],
+    ["fails with 503", () => createFailure(503)],
     ["is lost", () => Promise.reject(new TypeError("fetch failed"))],
     ["has no response", silence],
   ] as const)("ends after three times where it %s, and the request is sent once", async (_, health) => {
@@ -123,7 +123,7 @@ describe("the request for the features of the proxy", () => {
     const lost = () => Promise.reject(new TypeError("fetch failed"));
     for (const [respond, options] of [
       [unsent, {}],
-      [() => failing(400), {}],
+      [() => createFailure(400), {}],
       [lost, { retry: { limit: 0 } }],
       [lost, withKey],
       [lost, { idempotencyKeys: false }],
@@ -141,7 +141,7 @@ describe("the idempotency-key", () => {
 
   test("is the same in all attempts at a chat, and another one in the next", async () => {
     const { client, requests } = createTestClient(
-      (_, nth) => (nth === 1 ? failing(502) : streamResponse(text)),
+      (_, nth) => (nth === 1 ? createFailure(502) : streamResponse(text)),
       {
         random: () => 0,
       },
@@ -182,7 +182,7 @@ test("A create that is aborted between two attempts may be billed, and says so",
   const clock = stoppedClock();
   const controller = new AbortController();
   const events: ClientEvent[] = [];
-  const { client } = createTestClient(() => failing(502, { "x-sluice-features": "idempotency" }), {
+  const { client } = createTestClient(() => createFailure(502, { "x-sluice-features": "idempotency" }), {
     clock,
     random: () => 0.5,
     onEvent(event) {

@@ -63,7 +63,7 @@ function watchSteps(
   return { polledAt, seen, over, minutes, advance, gateway, hasEnded: () => ended };
 }
 
-/** The same task, for a test that waits for it in its own way. */
+/** Starts to poll a task, and returns before the task ends. */
 function pollSteps(...steps: readonly Step[]) {
   return startPolling(steps, 1_800_000);
 }

@@ -4,7 +4,7 @@ import { createChat } from "../../stores/test/support/chat.js";
 import { createTestClient, DONE, event, frame, question, streamResponse } from "./support/gateway.js";
 import { streamCalls, streamText } from "./support/reply-streams.js";
 
-/* `[DONE]` without a `finish_reason`: nobody said that the response is whole. */
+/* `[DONE]` without a `finish_reason` does not confirm that the response is whole. */
 
 const half = frame({ content: "The dose is 5" }) + DONE;
 const completion = (finish_reason: unknown) => ({

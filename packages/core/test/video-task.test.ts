@@ -25,7 +25,7 @@ const respond = (data: object) =>
   Response.json({ code: "success", message: "", data: { task_id: "t-1", ...data } });
 const queued = () => respond({ status: "QUEUED" });
 const running = (progress: string) => respond({ status: "IN_PROGRESS", progress });
-const refusal = (status: number, headers: Record<string, string> = {}) =>
+const createRefusal = (status: number, headers: Record<string, string> = {}) =>
   Response.json({ error: { message: `refused with ${status}`, code: "x" } }, { status, headers });
 
 afterEach(() => vi.restoreAllMocks());
@@ -85,7 +85,7 @@ describe("createVideoTask", () => {
       (_, nth) =>
         [
           Response.json(receipt),
-          refusal(404),
+          createRefusal(404),
           respond({ status: "SUCCESS", result_url: "https://cdn.test/v" }),
         ][nth - 1] as Response,
       { clock },
@@ -217,7 +217,7 @@ describe("getVideoTask", () => {
   });
 
   test("throws that an unknown id has expired after its retention time, otherwise that it was not found", async () => {
-    const { client } = createTask([() => refusal(404)]);
+    const { client } = createTask([() => createRefusal(404)]);
     const old = { ...handle, queryableUntil: Date.now() - 1 };
     expect(await catchError(getVideoTask(client, old))).toMatchObject({
       name: "TaskError",
@@ -234,7 +234,7 @@ describe("getVideoTask", () => {
 
   test("is repeated like every query", async () => {
     const { client, requests } = createTestClient((_, nth) =>
-      nth < 3 ? refusal(500, { "retry-after": "0" }) : queued(),
+      nth < 3 ? createRefusal(500, { "retry-after": "0" }) : queued(),
     );
     expect(await getVideoTask(client, handle)).toMatchObject({ state: "queued" });
     expect(requests).toHaveLength(3);

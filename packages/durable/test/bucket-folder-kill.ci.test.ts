@@ -30,7 +30,7 @@ async function listFiles(part: string): Promise<string[]> {
   return all.filter((one) => !one.isDirectory()).map(({ name }) => name);
 }
 
-/** Runs a program over the bucket in a process of its own. */
+/** Runs a program with the bucket in a separate process. */
 async function run(program: string) {
   await writeFile(join(folder, "host.mjs"), host);
   await writeFile(join(folder, "program.mjs"), program);

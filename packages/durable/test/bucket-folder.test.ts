@@ -30,7 +30,7 @@ async function listFiles(part: string): Promise<string[]> {
   return all.filter((one) => !one.isDirectory()).map(({ name }) => name);
 }
 
-/** Runs a program over the bucket in a process of its own. */
+/** Runs a program with the bucket in a separate process. */
 async function run(program: string, limit = "") {
   await writeFile(join(folder, "host.mjs"), host);
   await writeFile(join(folder, "program.mjs"), program);
@@ -83,7 +83,7 @@ test("does not follow a symbolic link instead of a file or a folder (case 178)",
   await rm(join(path, name));
   await symlink(join(folder, "outside"), join(path, name));
   await expect(bucket.get("media/a", NO_RANGE)).rejects.toThrow("ELOOP");
-  // a file takes the place of the link, and nothing is written through it
+  // a write replaces the link by a file, and does not change the target of the link
   await bucket.put("media/a", createStream(20), PNG);
   expect((await bucket.head("media/a"))?.size).toBe(20);
   expect((await stat(join(folder, "outside"))).size).toBe(7000);
@@ -94,7 +94,7 @@ test("does not follow a symbolic link instead of a file or a folder (case 178)",
   await expect(bucket.put("media/a", createStream(10), PNG)).rejects.toThrow("a link in a bucket");
   await expect(bucket.head("media/a")).rejects.toThrow("a link in a bucket");
   expect(await readdir(join(folder, "elsewhere"))).toEqual([]);
-  // the folder itself may be one
+  // the bucket's folder itself may be a link
   await symlink(join(folder, "elsewhere"), join(folder, "linked"));
   const linked = folderBucket(join(folder, "linked"));
   await linked.put("media/a", createStream(10), PNG);
@@ -112,7 +112,7 @@ test("only the user of the process can read a file (case 178)", {
   for (const path of paths) expect((await stat(path)).mode & 0o077).toBe(0);
 });
 
-// a limit of the size of each file is what a test without a disk of its own has: the write fails in its middle
+// a test has no disk to fill: a limit of the file size makes a write fail in its middle as well
 test("a full disk ends a write with an error, and leaves nothing of the file (case 179)", {
   skip: process.platform === "win32",
 }, async () => {

@@ -179,7 +179,7 @@ describe("a bucket that is busy or silent, or another server instead of the buck
     between.fail("POST uploadId", { status: 200, body: page });
     expect((await failed(first.upload.complete(first.parts))).message).toContain("does not say");
     expect(await bucket.head("media/parts")).toBeNull();
-    // an error in which a long request may end
+    // S3 may report the failure of a long request with status 200
     between.fail("POST uploadId", { status: 200, body: `   ${createError("InternalError")}` });
     expect(await failed(first.upload.complete(first.parts))).toMatchObject({ code: "InternalError" });
     await first.upload.complete(first.parts);

@@ -6,8 +6,8 @@ import { type CountedEnv, proxy, used } from "./fixture/counted-worker.js";
 import { gateway, task } from "./support/durable-gateway.js";
 
 /*
- * Counts what each kind of work uses of Durable Objects and R2. `node bench/capacity.ts` runs this file, reads its lines, and
- * makes the tables of docs/guides/where-data-is-stored.md of them. The bounds are those below which the guide's advice holds.
+ * Counts the use of Durable Objects and R2 by each kind of work. `node bench/capacity.ts` runs this file, reads its output, and
+ * writes the tables of docs/guides/where-data-is-stored.md. The guide's advice holds within the bounds of these tests.
  */
 
 const START = Date.UTC(2040, 0, 1);
@@ -134,7 +134,7 @@ test.each([0, 1000, 10_000, 100_000])(
 test("a stored response of 30 s and 300 events, with a budget, until it is deleted (cases 108 and 141)", async () => {
   gateway.respondWith(usage);
   await send("/v1/chat/completions", chat);
-  // jobs live with their object: their timers can't be those of this test
+  // jobs run in their object, so they need real timers
   vi.useRealTimers();
   gateway.respondWith(
     () => new Response(createEvents(), { headers: { "content-type": "text/event-stream" } }),

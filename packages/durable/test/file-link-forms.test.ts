@@ -28,7 +28,7 @@ async function openLinks() {
 const REFUSED = [400, "media_not_allowed", 0];
 const SENT = [200, undefined, 1];
 
-/** Writes each letter as `%6d`, or a share of them. */
+/** Percent-encodes the letters of a text for which `isEscaped` is true: `%6d`. */
 const writeInPercent = (text: string, isEscaped: (letter: string) => boolean = () => true) =>
   text.replace(/\w/g, (letter) =>
     isEscaped(letter) ? `%${letter.charCodeAt(0).toString(16).padStart(2, "0")}` : letter,
@@ -90,7 +90,7 @@ describe("another user's link (case 120)", () => {
       const [host, path] = alices.split("/v1");
       let address = `${host}/v1${random.rarely(0.5) ? path : writeInPercent(`${path}`, () => random.rarely(0.2))}`;
       for (let count = random.below(4); count >= 0; count -= 1) address = random.one(forms)(address);
-      // two forms may make an address of it that leads elsewhere
+      // two forms together may make an address that does not lead to alice's file
       if (leadsTo(address, alices))
         expect(await sendVideo(address), `run ${run}: ${JSON.stringify(address.slice(0, 300))}`).toEqual(
           REFUSED,

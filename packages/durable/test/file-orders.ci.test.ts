@@ -4,7 +4,7 @@ import { type FaultyCall, openEndingArchive } from "./support/ending-archive.js"
 import { redirectTo, serveFile } from "./support/file-archive.js";
 import { createFile, DAY_MS, MINUTE_MS, PART, readBytes, starts, type Upload } from "./support/file-store.js";
 
-/* Orders of polls, faults, deletions and ends of processes: each result that was paid for is there in the end, or its end was reported. */
+/* Random orders of polls, faults, deletions and ends of processes. In the end, each paid result is stored, or its loss was reported. */
 
 const START = Date.UTC(2040, 0, 1);
 const BYTES = 30_000;
@@ -141,7 +141,7 @@ async function live(archive: Archive, random: Random, seed: number) {
   };
   let looks = 0;
   for (; looks < 200 && (await isMoving()); looks += 1) await clock.pass(10 * MINUTE_MS);
-  // an event follows what is stored
+  // events follow the writes
   await clock.pass(MINUTE_MS);
   return { user, users, paid, deleted, open, ends, looks };
 }
@@ -177,7 +177,7 @@ test("no order of polls, faults, deletions and ends of processes loses a result,
     seen.copied += copied.size;
     seen.failed += failed.size;
     seen.ends += ends;
-    // what is counted is what is stored
+    // the rows name exactly the stored files, and count exactly their bytes
     const rows = await Promise.all(users.map((whose) => archive.readRows(whose)));
     const ids = rows.flatMap((row) => row.ids).map((id) => `media/${id}`);
     expect(archive.keys().sort(), name).toEqual(ids.sort());

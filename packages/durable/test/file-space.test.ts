@@ -66,7 +66,7 @@ test("the space of a file is free once the bucket has deleted it, and not before
 });
 
 describe("a process that ends", () => {
-  /** Opens a store in a file whose process ends: what it was doing goes on nowhere. */
+  /** Opens a store in a file whose process can end, and so stop in the middle of its work. */
   async function openEnding(options: object = {}) {
     const folder = await mkdtemp(join(tmpdir(), "sluice-files-"));
     onTestFinished(() => rm(folder, { recursive: true }));

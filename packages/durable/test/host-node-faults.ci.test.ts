@@ -20,7 +20,7 @@ test("a job that ends its process each time is given up, and takes no other job 
     await process.start();
     await process.host.run(`start ${deaths}`, reserve, { id: "served" });
   }
-  // the lease of the last death takes 15 s, and the job is given up after it
+  // the lease of the last process lasts 15 s; after its end the job is given up
   await expect.poll(() => process.host.run("guilty", readTimers, null), { timeout: 60_000 }).toEqual([]);
   expect(await process.host.run("guilty", readIds, null)).toEqual([
     ...["attempt 1", "attempt 2", "attempt 3", "given up"],

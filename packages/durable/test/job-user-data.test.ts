@@ -148,7 +148,7 @@ describe("the data of a user (case 117)", () => {
     expect((await resume(readStreamId(stream))).status).toBe(404);
     expect(JSON.stringify(await exportUser(proxy, {}, USER))).not.toContain("a secret plan");
     purse.fails = false;
-    // the timer that settles it
+    // now the timer is due that settles the charge
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 31_000 });
     await expect.poll(() => [purse.reserved.size, purse.spent]).toEqual([0, [7]]);
     vi.useRealTimers();

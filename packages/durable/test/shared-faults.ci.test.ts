@@ -95,7 +95,7 @@ test("a process whose clock is an hour off uses the windows of the database, and
   const refused = await ahead.chat("ann", "hi");
   vi.useRealTimers();
   const found = await right.readBudget("ann");
-  // the window may have ended meanwhile, and then there is room in the next one
+  // if the window ended meanwhile, the budget of the next window is not used up
   if (found.resetsAt === resetsAt) {
     expect(refused.status).toBe(429);
     expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(600);
@@ -136,7 +136,7 @@ test("a statement that the database refuses costs nothing, and the next request 
   const admin = new Client({ connectionString: server.url });
   await admin.connect();
   onTestFinished(() => admin.end());
-  // as a full disk refuses it
+  // make the database refuse the row like a full disk
   await admin.query(`CREATE FUNCTION ${schema}.full() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$`);
   await admin.query(`CREATE TRIGGER full_disk BEFORE INSERT ON ${schema}.budget_reservations FOR EACH ROW

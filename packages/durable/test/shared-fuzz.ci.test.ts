@@ -4,12 +4,14 @@ import { type PostgresServer, startPostgres } from "./support/postgres-server.js
 import { openSharedProxy, RESERVED, type SharedProxy } from "./support/shared-proxies.js";
 import { silenceLog } from "./support/stored-proxy.js";
 
-/* Two processes on one Postgres, whose networks fail in any order while users ask, repeat, read and stop. */
+/* Two processes on one Postgres, whose networks fail in any order while users send, repeat, read and stop requests. */
 
+/** Steps of one schedule. */
 const STEPS = 80;
+/** Tokens that the gateway reports for each response. */
 const USAGE = 7;
 const USERS = ["ann", "bob", "cid", "dan"];
-/** Acts, each as often as it is drawn. */
+/** What a step may do. An act that is listed twice is twice as likely. */
 const ACTS = [
   ...["chat", "chat", "chat", "image", "image", "read", "read", "stop"],
   ...["reset", "lose commit", "lose commit", "cut off", "wait"],
@@ -24,7 +26,7 @@ afterAll(() => server.close());
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 const event = (json: object) => new TextEncoder().encode(`data: ${JSON.stringify(json)}\n\n`);
 
-/** A gateway that notes how often it was paid for each thing that a user wants. */
+/** Creates a gateway that counts its paid calls by `thing`, the prompt, which is also the idempotency key. */
 function openGateway(random: Random) {
   const paid = new Map<string, number>();
   return { paid, fetch };
@@ -68,6 +70,7 @@ function createEvents(random: Random): ReadableStream<Uint8Array> {
   });
 }
 
+/** Runs random steps, and checks that each thing was paid once, has one result, and leaves no reservation. */
 async function runSchedule(seed: number): Promise<void> {
   const random = openRandom(seed);
   const gateway = openGateway(random);
@@ -117,7 +120,7 @@ async function runSchedule(seed: number): Promise<void> {
   }
   await Promise.allSettled(pending);
 
-  // most of them reach the gateway, whatever fails
+  // most requests must reach the gateway, or the checks below would prove little
   expect(gateway.paid.size).toBeGreaterThan(wanted.size / 2);
   const [process] = alive as [SharedProxy];
   for (const [thing, times] of gateway.paid) expect([thing, times]).toEqual([thing, 1]);
@@ -125,7 +128,7 @@ async function runSchedule(seed: number): Promise<void> {
   for (const [thing, { user, id }] of streams) {
     const read = async () => (await process.send(user, `/v1/chat/streams/${id}`)).text();
     const text = await read();
-    // the key of a request that was not sent is free again, and nothing of it is stored
+    // `stream_not_found`: the request was not sent, so that its stream is not stored
     const isEnded = /\[DONE\]|event: error|stream_not_found/.test(text);
     expect([thing, isEnded, await read()]).toEqual([thing, true, text]);
   }

@@ -7,10 +7,11 @@ import { end, openGateway, openStoredProxy, piece } from "./support/stored-proxy
 
 afterAll(stopPostgres);
 
-/** The statements of one connection since the last one that it has waited for. */
+/** A connection to Postgres. */
 interface Connection {
+  /** Number of statements in flight. A statement beside another one costs no further round trip. */
   waiting: number;
-  /** True within a transaction that has not said yet whether it is of a key. */
+  /** True within a transaction that has not named its key yet: it may belong to the host's own loop. */
   isOfLoop: boolean;
 }
 

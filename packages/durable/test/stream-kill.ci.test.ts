@@ -6,7 +6,7 @@ import { stopPostgres } from "./support/hosts.js";
 import { type RuntimeProxy, runtimes, startProxy } from "./support/runtime-proxies.js";
 
 const STREAMS = 100;
-/** Time after which timers have settled what was lost, and that in which a test looks again. */
+/** Time until timers have settled lost streams, and the pause between two checks of a test; both in milliseconds. */
 const PATIENCE = { timeout: 80_000, interval: 1_000 };
 
 afterAll(stopPostgres);
@@ -24,7 +24,7 @@ async function readBudget({ send }: RuntimeProxy, user: string): Promise<string>
   return `${budgets[0].spent} spent, ${budgets[0].reserved} reserved`;
 }
 
-/** Asks for what was lost, by its id and by the request that comes again. */
+/** Expects an error for a lost stream, both by its id and for the repeated request. */
 async function expectLost({ send }: RuntimeProxy, user: string, path: string): Promise<void> {
   const both = await Promise.all([send(user, path), send(user, chats, { body: chat, ...once })]);
   for (const response of both) expect(await response.text()).toContain('"code":"stream_interrupted"');
@@ -58,7 +58,7 @@ test.each(runtimes)(
     const repeated = await send("painter", images, { body: image, ...once });
     expect([repeated.status, await repeated.text()]).toEqual([502, expect.stringContaining("request_lost")]);
 
-    // the other streams end by their timers: no client reads them
+    // no client reads the other streams, so their timers end them
     const spent = async () =>
       new Set(await Promise.all([...users, "painter"].map((user) => readBudget(proxy, user))));
     await expect.poll(spent, PATIENCE).toEqual(new Set([`${RESERVED} spent, 0 reserved`]));

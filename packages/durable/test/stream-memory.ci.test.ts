@@ -4,7 +4,7 @@ import { createTextReader } from "../../worker-proxy/test/support/event-stream.j
 import { openGateway, openStoredProxy, piece, silenceLog } from "./support/stored-proxy.js";
 
 const MIB = 1024 * 1024;
-/** Events of a bit more than so many MiB, in one piece. */
+/** Makes `count` events of a bit more than 1 MiB each, as one text. */
 const events = (count: number) => piece("x".repeat(MIB)).repeat(count);
 const isAppend = (operation: string) => operation === "streams.append";
 

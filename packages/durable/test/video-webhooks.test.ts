@@ -29,7 +29,7 @@ stopClock();
 const SECRET = `whsec_${btoa("a secret of the app, 32 and more")}`;
 const NEW_SECRET = `whsec_${btoa("its next secret, of 24 and more")}`;
 let log = vi.spyOn(console, "error");
-const lines = () => log.mock.calls.flat().join("\n");
+const listLines = () => log.mock.calls.flat().join("\n");
 beforeEach(() => {
   log = vi.spyOn(console, "error").mockImplementation(() => {});
 });
@@ -174,11 +174,11 @@ describe("a webhook", () => {
       });
     expect(pauses).toEqual([0, 1, 5, 30, 120, 300, 600, 840]);
     expect(new Set(sent.map(({ id }) => id)).size).toBe(1);
-    expect(lines().match(/attempt \d of 9/g)).toHaveLength(8);
-    expect(lines().match(/it is given up/g)).toHaveLength(1);
-    expect(lines()).toContain("DeliveryError: the app responded with 503");
-    expect(lines()).toContain(`task ${created.gatewayId}`);
-    expect(lines()).not.toContain(SECRET);
+    expect(listLines().match(/attempt \d of 9/g)).toHaveLength(8);
+    expect(listLines().match(/it is given up/g)).toHaveLength(1);
+    expect(listLines()).toContain("DeliveryError: the app responded with 503");
+    expect(listLines()).toContain(`task ${created.gatewayId}`);
+    expect(listLines()).not.toContain(SECRET);
   });
 
   test("a replay, and a webhook with another id or body, fail the signature check (case 82)", async () => {
@@ -203,8 +203,8 @@ describe("a webhook", () => {
     await create();
     gateway.next = done;
     await until(() => of("webhook").length === 1);
-    expect(lines()).toContain("the app responded with 500");
-    expect(lines() + JSON.stringify(of("webhook"))).not.toContain(SECRET.slice(6));
+    expect(listLines()).toContain("the app responded with 500");
+    expect(listLines() + JSON.stringify(of("webhook"))).not.toContain(SECRET.slice(6));
   });
 
   test("a repeated webhook says that its task was removed meanwhile (case 129)", async () => {
@@ -338,7 +338,7 @@ describe("a dead letter (case 127)", () => {
       await jump(HOUR);
     }
     await advance(2 * SECOND);
-    expect(lines()).toContain(
+    expect(listLines()).toContain(
       "job videos.deliver, attempt 4: Error: its last 3 attempts ended their process, or lost the database",
     );
     const [deadLetter] = await listDeadLetters();
@@ -448,9 +448,9 @@ describe("a handler of the app", () => {
     });
     expect(contexts[0]).toMatchObject({ attempt: 1, env: {}, signal: expect.any(AbortSignal) });
     await advance(SECOND);
-    expect(lines()).toContain("sendMail, attempt 1 of 9");
-    expect(lines()).toContain("Error: no mail today");
-    expect(lines()).toContain("TypeError: the socket was closed");
+    expect(listLines()).toContain("sendMail, attempt 1 of 9");
+    expect(listLines()).toContain("Error: no mail today");
+    expect(listLines()).toContain("TypeError: the socket was closed");
     isBroken = false;
     await jump(MINUTE);
     expect(contexts.map(({ attempt }) => attempt)).toEqual([1, 2]);
@@ -489,7 +489,7 @@ describe("a handler of the app", () => {
     await until(() => signals.length === 1);
     await until(() => signals[0]?.aborted === true);
     await until(() => signals.length === 2);
-    expect(lines()).toContain("no response in 600000 ms");
+    expect(listLines()).toContain("no response in 600000 ms");
     expect(events.some(({ outcome }) => outcome === "dropped")).toBe(false);
   });
 
@@ -550,8 +550,8 @@ describe("the options of a webhook", () => {
     const { send } = openNotifyingProxy({ secret: () => "whsec_short" });
     const response = await send("/health", "ann");
     expect(response.status).toBe(503);
-    expect(lines()).toContain("webhook: secret: give whsec_ and 24 to 64 random bytes in Base64");
-    expect(lines()).not.toContain("whsec_short");
+    expect(listLines()).toContain("webhook: secret: give whsec_ and 24 to 64 random bytes in Base64");
+    expect(listLines()).not.toContain("whsec_short");
   });
 
   test("can be corrected after the end of a task, and the webhook is sent then", async () => {
@@ -561,7 +561,7 @@ describe("the options of a webhook", () => {
     gateway.next = done;
     await until(() => of("webhook").length === 1);
     expect(of("webhook")).toMatchObject([{ outcome: "retrying" }]);
-    expect(lines()).toContain("the url or the secret of the webhook is missing or invalid");
+    expect(listLines()).toContain("the url or the secret of the webhook is missing or invalid");
     secret = SECRET;
     await until(() => sent.length === 1);
   });

@@ -61,8 +61,8 @@ async function create(proxy: string): Promise<string> {
   return ((await response.json()) as { id: string }).id;
 }
 
-/** The gateway responds to a create, and to polls as it is told. */
-function gatewaySays(poll: (response: { end(text: string): void }) => void): void {
+/** Makes the gateway accept creates, and respond to polls with `poll`. */
+function respondToPolls(poll: (response: { end(text: string): void }) => void): void {
   gateway.respondWith((response, { method }) => {
     response.writeHead(200, { "content-type": "application/json" });
     if (method === "POST") response.end(JSON.stringify({ id: "t-1", status: "queued" }));
@@ -76,12 +76,12 @@ const success = JSON.stringify({
 });
 
 test("a process that is killed during a poll has polled, and the next process continues by itself", async () => {
-  gatewaySays(() => {});
+  respondToPolls(() => {});
   const proxy = await start();
   const id = await create(proxy);
   await expect.poll(() => gateway.requests.map(({ method }) => method)).toEqual(["POST", "GET"]);
   await kill();
-  gatewaySays((response) => response.end(success));
+  respondToPolls((response) => response.end(success));
   app.respondWith((response) => void response.writeHead(204).end());
   const next = await start();
   await expect.poll(() => gateway.requests).toHaveLength(1);
@@ -92,7 +92,7 @@ test("a process that is killed during a poll has polled, and the next process co
 });
 
 test("a process killed between two handlers repeats only the handler that had not succeeded", async () => {
-  gatewaySays((response) => response.end(success));
+  respondToPolls((response) => response.end(success));
   app.respondWith((response, { url }) => {
     // the other handler never gets a response from this process
     if (url === "/hook") response.writeHead(204).end();

@@ -13,7 +13,7 @@ import { type CountedEnv, proxy, used } from "./fixture/counted-worker.js";
 import { createDeadLetterOperations } from "./support/dead-letters.js";
 import { gateway, refusal, task } from "./support/durable-gateway.js";
 
-/* Watched videos in Durable Objects, which are evicted, and whose alarms ring when a test lets their time come. */
+/* Watched videos in Durable Objects. The tests evict the objects, and run their alarms. */
 
 const env = bindings as unknown as CountedEnv;
 const { COUNTED } = bindings as unknown as { readonly COUNTED: TestNamespace };
@@ -27,6 +27,7 @@ const webhooks: { readonly id: string; readonly type: string; readonly status: n
 const app = { next: () => 204 };
 
 beforeEach(() => {
+  // each test begins later than any alarm of an earlier test
   vi.useFakeTimers({ toFake: ["Date"], now: START + ++users * 400 * DAY });
   vi.spyOn(console, "error").mockImplementation(() => {});
   vi.stubGlobal("fetch", async (request: Request) => {
@@ -43,7 +44,7 @@ afterEach(() => {
 });
 
 const findObject = async () => COUNTED.get(COUNTED.idFromName(`user:${await hashText(user)}`));
-const video = () => task("SUCCESS", { result_url: "https://cdn.example/v.mp4" });
+const createVideo = () => task("SUCCESS", { result_url: "https://cdn.example/v.mp4" });
 
 function request(path: string, body?: object): Promise<Response> {
   const headers = { authorization: user, "content-type": "application/json" };
@@ -61,8 +62,8 @@ async function create(): Promise<string> {
   return `/v1/video/generations/${id}`;
 }
 
-/** Lets the time of the next alarm come, if it is near, and its jobs end. */
-async function ring(withinMs = DAY): Promise<boolean> {
+/** Advances the time to the next alarm, runs its jobs to their end, and returns true. Returns false if no alarm is near. */
+async function runNextAlarm(withinMs = DAY): Promise<boolean> {
   const object = await findObject();
   const at = await runInDurableObject(object, (_, { storage }) => storage.getAlarm());
   if (at === null || at - Date.now() > withinMs) return false;
@@ -88,7 +89,7 @@ test("reports each end under one id, whenever objects are evicted and whatever g
     gateway.respondWith(({ method }) => {
       if (method === "POST") return Response.json({ id: `t-${seed}`, status: "queued" });
       if (rarely(0.4)) return refusal(one([404, 400, 401, 500, 503]));
-      return isOver ? video() : task(one(["QUEUED", "IN_PROGRESS"]));
+      return isOver ? createVideo() : task(one(["QUEUED", "IN_PROGRESS"]));
     });
     const path = await create();
     for (let step = 0; step < 20; step += 1) {
@@ -98,15 +99,15 @@ test("reports each end under one id, whenever objects are evicted and whatever g
       if (act === 0) await evictDurableObject(await findObject()).catch(() => {});
       if (act === 1) await (await request(path)).text();
       if (act === 2) vi.setSystemTime(Date.now() + below(120_000));
-      if (rarely(0.7)) await ring();
+      if (rarely(0.7)) await runNextAlarm();
     }
-    gateway.next = video;
+    gateway.next = createVideo;
     app.next = () => 204;
     await request(path);
-    for (let rings = 0; rings < 60 && (await ring()); rings += 1);
+    for (let alarms = 0; alarms < 60 && (await runNextAlarm()); alarms += 1);
     for (const { id } of await deadLetters.listDeadLetters())
       expect(await deadLetters.resend(id), `seed ${seed}`).toBe(true);
-    for (let rings = 0; rings < 60 && (await ring()); rings += 1);
+    for (let alarms = 0; alarms < 60 && (await runNextAlarm()); alarms += 1);
     expect(await (await request(path)).text(), `seed ${seed}`).toContain("SUCCESS");
     const succeeded = webhooks.filter(({ type }) => type === "video.succeeded");
     expect(new Set(succeeded.map(({ id }) => id)).size, `seed ${seed}`).toBe(1);
@@ -122,15 +123,13 @@ test.each([0, 1000, 9_990])(
   async (stored) => {
     const host = findServer<CountedEnv>(proxy).host(env);
     const deadLetter = (id: string) => ({
-      ...{
-        id,
-        handler: "webhook",
-        userId: "ann",
-        taskId: "t",
-        attempts: 9,
-        cause: "no",
-        failedAt: Date.now(),
-      },
+      id,
+      handler: "webhook",
+      userId: "ann",
+      taskId: "t",
+      attempts: 9,
+      cause: "no",
+      failedAt: Date.now(),
     });
     const add = (id: string) =>
       host.run(DEAD_LETTERS_KEY, addDeadLetter, { deadLetter: deadLetter(id), userKey: "u" });
@@ -164,8 +163,8 @@ test.each([0, 1000, 9_990])(
   },
 );
 
-test("a create, a page's poll and the gateway's read and write as many rows beside 100,000 ended tasks as beside one", async () => {
-  // an earlier first poll would set the alarm anew
+test("a create, a page's poll and the proxy's own poll read and write as many rows beside 100,000 ended tasks as beside one", async () => {
+  // without jitter: a first poll that is due earlier than the alarm would set the alarm again, which is a written row
   vi.spyOn(Math, "random").mockReturnValue(0);
   const costs: unknown[] = [];
   let tasks = 0;
@@ -193,7 +192,7 @@ test("a create, a page's poll and the gateway's read and write as many rows besi
     });
     const read = await measure(async () => (await request(path)).text());
     vi.setSystemTime(Date.now() + 6_000);
-    const polled = await measure(() => ring());
+    const polled = await measure(() => runNextAlarm());
     costs.push({ created, read, polled });
   }
   expect(costs[1]).toEqual(costs[0]);

@@ -85,6 +85,7 @@ describe("pages that listen", () => {
     const { create, polls } = openWatchedProxy();
     await create();
     await until(() => polls.length === 5);
+    // in seconds
     const readPauses = () => polls.slice(1).map((at, nth) => at - (polls[nth] ?? 0));
     for (const pause of readPauses()) {
       expect(pause).toBeGreaterThanOrEqual(15);
@@ -145,6 +146,7 @@ describe("pages that listen", () => {
         const { follow } = await create();
         for (let tabs = 0; tabs < 13; tabs += 1) statuses.push((await follow()).status);
       }
+      // 5 tasks with 13 tabs are 65 streams
       expect(statuses.filter((status) => status === 429)).toHaveLength(isPublic ? 0 : 1);
     }
   });
@@ -197,6 +199,17 @@ describe("pages that listen", () => {
     }
     expect(costs).toEqual([1, 1]);
   });
+
+  test("get no stream where the platform could not notice that tabs close", async () => {
+    const log = vi.spyOn(console, "error").mockImplementation(() => {});
+    vi.stubGlobal("Cloudflare", { compatibilityFlags: { enable_request_signal: false } });
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const { create } = openWatchedProxy();
+    const refused = await read(await (await create()).follow());
+    expect(refused.status).toBe(500);
+    expect(refused.text).not.toContain("enable_request_signal");
+    expect(log.mock.calls.flat().join()).toContain("enable_request_signal");
+  });
 });
 
 describe("the end of a watch", () => {
@@ -211,7 +224,7 @@ describe("the end of a watch", () => {
     expect(await tab.nextEvent()).toEqual({ stopped: "closed" });
   });
 
-  test("does not come with 100 %, a reason or an unknown state, but with the status of a bare task", async () => {
+  test("does not come with 100 %, a reason or an unknown state, but with the status of a task without an envelope", async () => {
     const { create, gateway, polls } = openWatchedProxy();
     gateway.next = () => task("REVIEW", { progress: "100%", fail_reason: "https://cdn.example/v.mp4" });
     const { listen } = await create();
@@ -258,39 +271,6 @@ describe("the end of a watch", () => {
       expect(response).toMatchObject({ status: 404, error: { code: "task_not_found" } });
     expect(polls).toHaveLength(2);
     expect(await plugin.userData?.exportUser(env, "ann")).toMatchObject({ items: [] });
-  });
-
-  test("has no stream where the platform could not notice that tabs close", async () => {
-    const log = vi.spyOn(console, "error").mockImplementation(() => {});
-    vi.stubGlobal("Cloudflare", { compatibilityFlags: { enable_request_signal: false } });
-    onTestFinished(() => void vi.unstubAllGlobals());
-    const { create } = openWatchedProxy();
-    const refused = await read(await (await create()).follow());
-    expect(refused.status).toBe(500);
-    expect(refused.text).not.toContain("enable_request_signal");
-    expect(log.mock.calls.flat().join()).toContain("enable_request_signal");
-  });
-
-  test("is polled by the next query of a page if its timer was lost", async () => {
-    const { create, gateway, plugin, polls } = openWatchedProxy();
-    const { listen } = await create();
-    await listen();
-    await until(() => polls.length === 1);
-    gateway.next = () => task("QUEUED");
-    const apply = plugin.storage?.operations.find(({ name }) => name === "videos.applyPoll") as unknown as {
-      run(transaction: Transaction, input: unknown): Promise<unknown>;
-    };
-    const { run } = apply;
-    vi.spyOn(apply, "run").mockImplementationOnce(async (transaction, input) => {
-      const output = await run(transaction, input);
-      await transaction.cancel({ name: "videos.poll" }, "t-1");
-      return output;
-    });
-    await until(() => polls.length === 2);
-    await jump(2 * HOUR);
-    expect(polls).toHaveLength(2);
-    await listen();
-    await until(() => polls.length === 3);
   });
 });
 
@@ -339,6 +319,28 @@ describe("a task that is watched from its create", () => {
     expect(tabs).toHaveLength(3);
     expect(polls.length).toBeGreaterThanOrEqual(9);
     expect(Math.min(...pauses)).toBeGreaterThanOrEqual(15);
+  });
+
+  test("is polled by the next query of a page if its timer was lost", async () => {
+    const { create, gateway, plugin, polls } = openWatchedProxy();
+    const { listen } = await create();
+    await listen();
+    await until(() => polls.length === 1);
+    gateway.next = () => task("QUEUED");
+    const apply = plugin.storage?.operations.find(({ name }) => name === "videos.applyPoll") as unknown as {
+      run(transaction: Transaction, input: unknown): Promise<unknown>;
+    };
+    const { run } = apply;
+    vi.spyOn(apply, "run").mockImplementationOnce(async (transaction, input) => {
+      const output = await run(transaction, input);
+      await transaction.cancel({ name: "videos.poll" }, "t-1");
+      return output;
+    });
+    await until(() => polls.length === 2);
+    await jump(2 * HOUR);
+    expect(polls).toHaveLength(2);
+    await listen();
+    await until(() => polls.length === 3);
   });
 
   test("its end is deleted after the retention", async () => {
@@ -404,7 +406,7 @@ describe("a task that is watched from its create", () => {
       await until(() => polls.length === 1);
       gateway.next = respond;
       await until(() => Date.now() >= START + HOUR, 15 * SECOND);
-      // nor do some of them make a few of the gateway's own more
+      // three 404s of the gateway itself are too few to end the task, and the earlier ones do not count
       gateway.next = () => refusal(404);
       const before = polls.length;
       await until(() => polls.length === before + 3, 10 * SECOND);
@@ -515,7 +517,7 @@ describe("a task that is watched from its create", () => {
       });
     await until(() => polls.length === 1);
     gateway.next = () => task("IN_PROGRESS");
-    // the time of the poll is over, and none of its timers has run
+    // the poll has timed out, but its process was paused, so that no timer has run
     await jump(71 * SECOND);
     await until(() => polls.length === 2);
     await advance(SECOND);
@@ -532,7 +534,7 @@ describe("a task that is watched from its create", () => {
     expect(events).toEqual([]);
     const { receipt, follow, status } = await create();
     expect(receipt.status).toBe(200);
-    // its polls are served by the gateway
+    // the proxy sends a page's polls of this task to the gateway
     expect(await status()).toBe("QUEUED");
     expect(events).toMatchObject([{ outcome: "dropped", code: "too_many_tasks" }]);
     expect(log.mock.calls.flat().join()).toContain("1000 of your tasks are watched already");
@@ -615,12 +617,12 @@ test("a client creates a task and gets its video by pushed changes, without poll
     for await (const { progress } of watch) seen.push(progress ?? 0);
   })();
   gateway.next = () => task("IN_PROGRESS", { progress: "10%" });
-  // a change that comes before the page has read the last one replaces it
+  // wait for the page: a change replaces an earlier change that the page has not read
   await until(() => seen.includes(0.1));
   gateway.next = () => task("IN_PROGRESS", { progress: "60%" });
   await until(() => seen.includes(0.6));
   gateway.next = done;
-  // a page that is slow to load has seen fewer states than the proxy
+  // the number of polls until now depends on the speed of the page
   const before = polls.length;
   await until(() => polls.length > before);
   await advanceUntil(watching);
@@ -660,7 +662,7 @@ describe("the data of a user", () => {
     expect(await tab.nextEvent()).toEqual({ stopped: "closed" });
     const before = polls.length;
     await advance(30 * SECOND);
-    // the task of the other user alone
+    // of bob's task
     expect(polls.length - before).toBe(2);
   });
 

@@ -11,7 +11,7 @@ import {
 const models = ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"] as const;
 
 describe("a completion", () => {
-  test.each(models)("A completion of %s has every documented field", async (model) => {
+  test.each(models)("of %s has every documented field", async (model) => {
     const clock = createLeapingClock();
     const completion = await complete(
       createFastEmulator({ clock }),
@@ -99,7 +99,7 @@ describe("a completion", () => {
     expect(await complete(emulator, createRequest("Tell me about tea"))).toEqual(first);
   });
 
-  test("takes as long as its tokens do at a human pace, and less with more speed", async () => {
+  test("takes the time of its tokens, and a quarter of it at four times the speed", async () => {
     const slow = createLeapingClock();
     const fast = createLeapingClock();
     await complete(createFastEmulator({ clock: slow, speed: 1 }), createRequest("Tell me about tea"));
@@ -145,7 +145,7 @@ describe("thinking", () => {
 
 describe("limits", () => {
   test.each([1, 2, 7, 40, 100])(
-    "max_tokens %i is never exceeded, and text is among them",
+    "max_tokens %i is never exceeded, and thinking leaves tokens for text",
     async (max_tokens) => {
       const { choices, usage } = await complete(
         createFastEmulator(),

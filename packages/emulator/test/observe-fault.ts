@@ -16,7 +16,7 @@ import type { readFaultCases } from "@sluice/emulator/faults";
 export type FaultCase = ReturnType<typeof readFaultCases>[number];
 type FaultOutcome = FaultCase["right"][number];
 
-/* What Sluice makes of a fault, in the words of its file. */
+/* The outcome of a fault in Sluice, in the terms of the file of the fault. */
 
 const chat = {
   model: "delta-5.3",

@@ -83,7 +83,7 @@ const broken: Readonly<Record<string, Setup>> = {
       const body = await request.text();
       const { url, method, headers } = request;
       const response = await gateway(new Request(url, { method, headers, body: body || null }));
-      // the response is read to its end, whoever left
+      // read the response to its end, even if the client has disconnected
       return new Response(response.body && (await response.text()), response);
     },
   },

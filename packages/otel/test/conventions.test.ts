@@ -102,7 +102,7 @@ async function callAll() {
   const chat = createChatStore(client, { model: "alpha-v4.1-flash", id: "trip", tools: [weather] });
   await chat.send("How is the weather?");
   await streamChat(client, { ...settings, model: "alpha-v4.1-flash", messages } as never).result();
-  // the gateway refuses them
+  // fields that the gateway refuses
   const others = { model: "alpha-v4.1-flash", messages, seed: 7, n: 2 };
   await completeChat(client, others, { checks: false }).catch(() => {});
   await generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef", size: "2048x2048" });

@@ -14,7 +14,7 @@ import { afterEach, expect, test } from "vitest";
 import { openBody, streamResponse } from "../../core/test/support/gateway.js";
 import { streamText } from "../../core/test/support/reply-streams.js";
 
-/* Tests of features that only a browser has: IndexedDB and its channel, Web Locks, a canvas, and previews. */
+/* Tests of features that only a browser has: IndexedDB, BroadcastChannel, Web Locks, a canvas, and previews. */
 
 interface Tab {
   list?: UseConversationsResult;
@@ -29,7 +29,7 @@ afterEach(() => {
 });
 
 /** Opens a tab with a client, a storage and a React root of its own. */
-function open({
+function openTab({
   name,
   id,
   response = new Response(),
@@ -64,46 +64,47 @@ function Page({ tab, id, storage }: { tab: Tab; id: string; storage: ReturnType<
   );
 }
 
-const shows = <T,>(read: () => T) => expect.poll(read);
-const rows = (tab: Tab) => tab.list?.conversations.map(({ title, status }) => `${title}: ${status}`);
-const isOpen = (tab: Tab) =>
-  shows(() => [tab.list?.isRestoring, tab.chat?.persistence?.status]).toEqual([false, "saved"]);
+const expectSoon = <T,>(read: () => T) => expect.poll(read);
+const listRows = (tab: Tab) => tab.list?.conversations.map(({ title, status }) => `${title}: ${status}`);
+const waitUntilOpen = (tab: Tab) =>
+  expectSoon(() => [tab.list?.isRestoring, tab.chat?.persistence?.status]).toEqual([false, "saved"]);
 
-test("two tabs share the list through IndexedDB", async () => {
+test("two tabs share the list of conversations through IndexedDB", async () => {
   const name = `list-${Math.random()}`;
   const id = `chat-${Math.random()}`;
   const connection = openBody();
-  const one = open({ name, id, response: streamResponse(connection.body) });
-  const two = open({ name, id: "another" });
-  await isOpen(one);
-  await isOpen(two);
+  const one = openTab({ name, id, response: streamResponse(connection.body) });
+  const two = openTab({ name, id: "another" });
+  await waitUntilOpen(one);
+  await waitUntilOpen(two);
   void one.chat?.send("Why is the sky blue?");
-  await shows(() => rows(one)).toEqual(["Why is the sky blue?: responding"]);
-  await shows(() => rows(two)).toEqual(["Why is the sky blue?: ready"]);
+  await expectSoon(() => listRows(one)).toEqual(["Why is the sky blue?: responding"]);
+  // this tab shows another chat, and a list has the activity only of chats that its tab shows
+  await expectSoon(() => listRows(two)).toEqual(["Why is the sky blue?: ready"]);
   connection.send(streamText("Short waves scatter more."));
   connection.end();
-  await shows(() => rows(one)).toEqual(["Why is the sky blue?: ready"]);
-  await shows(async () => (await two.list?.search("scatter"))?.length).toBe(1);
+  await expectSoon(() => listRows(one)).toEqual(["Why is the sky blue?: ready"]);
+  await expectSoon(async () => (await two.list?.search("scatter"))?.length).toBe(1);
   two.list?.remove(id);
-  await shows(() => [rows(one), one.list?.removed.length]).toEqual([[], 1]);
+  await expectSoon(() => [listRows(one), one.list?.removed.length]).toEqual([[], 1]);
   one.list?.restore(id);
-  await shows(() => rows(two)).toEqual(["Why is the sky blue?: ready"]);
+  await expectSoon(() => listRows(two)).toEqual(["Why is the sky blue?: ready"]);
 });
 
 test("a large image is downscaled, and its preview loads until it is removed", async () => {
-  const tab = open({ name: `images-${Math.random()}`, id: "a" });
-  await isOpen(tab);
+  const tab = openTab({ name: `images-${Math.random()}`, id: "a" });
+  await waitUntilOpen(tab);
   const canvas = Object.assign(document.createElement("canvas"), { width: 300, height: 100 });
   canvas.getContext("2d")?.fillRect(0, 0, 300, 100);
   const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, "image/png"));
   tab.attachments?.add([new File([blob as Blob], "wide.png", { type: "image/png" })]);
-  await shows(() => tab.attachments?.images.map(({ type }) => type)).toEqual(["image/jpeg"]);
+  await expectSoon(() => tab.attachments?.images.map(({ type }) => type)).toEqual(["image/jpeg"]);
   const { width, height } = await createImageBitmap(tab.attachments?.images[0] as Blob);
   expect([width, height]).toEqual([64, 21]);
   const preview = () => document.querySelector("img");
-  await shows(() => preview()?.naturalWidth).toBe(300);
+  await expectSoon(() => preview()?.naturalWidth).toBe(300);
   const address = preview()?.src ?? "";
   tab.attachments?.clear();
-  await shows(preview).toBe(null);
+  await expectSoon(preview).toBe(null);
   await expect(fetch(address)).rejects.toThrow();
 });

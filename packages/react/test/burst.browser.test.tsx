@@ -70,7 +70,7 @@ function App() {
   return view === "about" ? <p>about</p> : past.map(({ id }) => <Setting key={id} />);
 }
 
-/** Two hundred of them take React longer than the chat waits between two snapshots. */
+/** A slow component: React needs longer for 200 settings than the chat waits between two snapshots. */
 function Setting() {
   work(1);
   return <p>setting</p>;
@@ -126,13 +126,13 @@ function streamFrames(reads: number): ReadableStream<Uint8Array> {
   return createBody((nth) => pieces[nth], { apart: true });
 }
 
-/** A body that goes on until enough has happened; it gives up after `reads`, which is seconds. */
+/** Creates a body that ends once `isEnough`, or after `reads` reads, which take seconds. */
 function streamUntil(isEnough: () => boolean, { reads, apart }: { reads: number; apart: boolean }) {
   const read = frame({ content: "." }).repeat(20);
   return createBody((nth) => (nth < reads && !isEnough() ? read : undefined), { apart });
 }
 
-/** A body whose next read is there at once or, with `apart`, in another frame. */
+/** Creates a body whose next read resolves at once or, with `apart`, in the browser's next frame. */
 function createBody(readAt: (nth: number) => string | undefined, { apart }: { apart: boolean }) {
   let nth = 0;
   return new ReadableStream<Uint8Array>({

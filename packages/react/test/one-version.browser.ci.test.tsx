@@ -152,7 +152,7 @@ describe("twelve components of a chat in a transition", () => {
     await waitUntil(() => (shown.get(-1) ?? 0) > 0 && chat.status === "streaming");
     for (let round = 1; round <= 6; round += 1) {
       startTransition(() => go(round));
-      // the response still grows: a transition that each of its pieces restarts would never come to an end
+      // the response still grows: if each piece restarted the transition, it would never end
       await waitUntil(() => committedRound === round);
     }
     isOver = true;

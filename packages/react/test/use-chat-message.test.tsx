@@ -14,9 +14,11 @@ import { streamCalls, streamText } from "../../core/test/support/reply-streams.j
 
 type Chat = ReturnType<typeof useChatStream>;
 
-/** Notes of the components below: number of renders of each, and the chat of the last one. */
+/** Number of renders of each component below. */
 const renders: Record<string, number> = {};
+/** The chat of the last render. */
 const held: { chat?: Chat } = {};
+/** Labels of the components whose tool ran. */
 const ran: string[] = [];
 afterEach(() => {
   for (const name of Object.keys(renders)) delete renders[name];
@@ -57,7 +59,7 @@ function Counter({ label }: { label: string }) {
   return <output>{held.chat.status}</output>;
 }
 
-/** A chat whose list knows only ids: each row looks at its own message. */
+/** Renders a chat whose list knows only the ids of messages. Each row subscribes to its own message. */
 function renderApp(wrap: (content: ReactNode) => ReactNode = (content) => content) {
   const clock = stoppedClock();
   const connections = [openBody(), openBody()];
@@ -65,7 +67,7 @@ function renderApp(wrap: (content: ReactNode) => ReactNode = (content) => conten
     clock,
   });
   const tree = (content: ReactNode) => wrap(<GatewayProvider client={client}>{content}</GatewayProvider>);
-  // the badge comes first: it is mounted before there is a chat
+  // the badge shows the status of a chat that the page creates after it
   const view = render(
     tree(
       <>
@@ -74,15 +76,16 @@ function renderApp(wrap: (content: ReactNode) => ReactNode = (content) => conten
       </>,
     ),
   );
-  return { clock, connections, view, badgeAlone: () => view.rerender(tree(<Badge />)) };
+  return { clock, connections, view, removePage: () => view.rerender(tree(<Badge />)) };
 }
 
-const status = () => screen.getByRole("status").textContent;
+const listRows = () => screen.getAllByRole("paragraph").map((row) => row.textContent);
+const readStatus = () => screen.getByRole("status").textContent;
 
 test("each row renders only for its own message", async () => {
   const { clock, connections } = renderApp();
   const [one, two] = connections;
-  expect(status()).toBe("ready");
+  expect(readStatus()).toBe("ready");
   await act(async () => {
     const turn = held.chat?.send("Hello");
     one?.send(streamText("Hi"));
@@ -93,7 +96,7 @@ test("each row renders only for its own message", async () => {
     void held.chat?.send("And?");
     await two?.wanted();
   });
-  expect(status()).toBe("submitted");
+  expect(readStatus()).toBe("submitted");
   const before = { ...renders };
   for (const content of ["One", " two", " three"])
     await act(async () => {
@@ -101,19 +104,14 @@ test("each row renders only for its own message", async () => {
       await two?.wanted();
       await clock.advance(50);
     });
-  expect(status()).toBe("streaming");
-  expect(screen.getAllByRole("paragraph").map((row) => row.textContent)).toEqual([
-    "Hello",
-    "Hi",
-    "And?",
-    "One two three",
-  ]);
+  expect(readStatus()).toBe("streaming");
+  expect(listRows()).toEqual(["Hello", "Hi", "And?", "One two three"]);
   expect(renders["row 3"]).toBe((before["row 3"] ?? 0) + 3);
   for (const quiet of ["row 0", "row 1", "row 2", "list"]) expect(renders[quiet]).toBe(before[quiet]);
 });
 
-test("rows show the same chat in StrictMode, and after the chat's component is removed", async () => {
-  const { clock, connections, badgeAlone } = renderApp((content) => <StrictMode>{content}</StrictMode>);
+test("a response continues in StrictMode, and after the component that sent the message is removed", async () => {
+  const { clock, connections, removePage } = renderApp((content) => <StrictMode>{content}</StrictMode>);
   const [one] = connections;
   await act(async () => {
     void held.chat?.send("Hello");
@@ -122,14 +120,15 @@ test("rows show the same chat in StrictMode, and after the chat's component is r
     await one?.wanted();
     await clock.advance(50);
   });
-  badgeAlone();
-  expect(status()).toBe("streaming");
+  expect(listRows()).toEqual(["Hello", "Hi"]);
+  removePage();
+  expect(readStatus()).toBe("streaming");
   await act(async () => {
     one?.send(streamText("!"));
     one?.end();
     await clock.advance(50);
   });
-  expect(status()).toBe("ready");
+  expect(readStatus()).toBe("ready");
 });
 
 test("tools are read when they are used: an approval runs the function of the latest render", async () => {
@@ -143,9 +142,9 @@ test("tools are read when they are used: an approval runs the function of the la
   );
   const { rerender } = render(page("first"));
   await act(async () => void (await held.chat?.send("Add")));
-  expect(status()).toBe("requires-action");
+  expect(readStatus()).toBe("requires-action");
   rerender(page("second"));
   await act(async () => void (await held.chat?.approve("a")));
   expect(ran).toEqual(["second"]);
-  expect(status()).toBe("ready");
+  expect(readStatus()).toBe("ready");
 });

@@ -96,8 +96,8 @@ function press(name: string): void {
   fireEvent.click(screen.getByRole("button", { name }));
 }
 
-const status = () => screen.getByRole("status").textContent;
-const thread = () => screen.getByRole("paragraph").textContent;
+const readStatus = () => screen.getByRole("status").textContent;
+const readThread = () => screen.getByRole("paragraph").textContent;
 
 /** An app whose gateway holds the line until the test speaks. */
 function renderLive(children: ReactNode = <Chat />, wrap: (app: ReactNode) => ReactNode = (app) => app) {
@@ -132,17 +132,19 @@ async function waitForText(
 describe("useChatStream", () => {
   test("rendering sends nothing, and a response is shown as it grows until it is complete", async () => {
     const { clock, connection, requests } = renderLive();
-    expect([status(), requests.length]).toEqual(["ready", 0]);
+    expect([readStatus(), requests.length]).toEqual(["ready", 0]);
     press("send");
-    expect([status(), thread()]).toEqual(["submitted", "user: Hello?; assistant: "]);
+    expect([readStatus(), readThread()]).toEqual(["submitted", "user: Hello?; assistant: "]);
     await waitForText(connection, frame({ content: "Hel" }), clock);
-    expect([status(), thread()]).toEqual(["streaming", "user: Hello?; assistant: Hel"]);
+    expect([readStatus(), readThread()]).toEqual(["streaming", "user: Hello?; assistant: Hel"]);
     await waitForText(connection, frame({ content: "lo" }) + frame({}, "stop"), clock);
     await act(async () => {
       connection.send(DONE);
       await settled();
     });
-    await waitFor(() => expect([status(), thread()]).toEqual(["ready", "user: Hello?; assistant: Hello"]));
+    await waitFor(() =>
+      expect([readStatus(), readThread()]).toEqual(["ready", "user: Hello?; assistant: Hello"]),
+    );
   });
 
   test("getThread lists the versions that are not shown", async () => {
@@ -155,14 +157,14 @@ describe("useChatStream", () => {
       </GatewayProvider>,
     );
     press("send");
-    await waitFor(() => expect(thread()).toBe("Hello?, 1, 2"));
+    await waitFor(() => expect(readThread()).toBe("Hello?, 1, 2"));
   });
 
   test("StrictMode sends one request for each message", async () => {
     const { requests, clock, connection } = renderLive(<Chat />, (app) => <StrictMode>{app}</StrictMode>);
     press("send");
     await waitForText(connection, hello, clock);
-    await waitFor(() => expect(thread()).toBe("user: Hello?; assistant: Hello"));
+    await waitFor(() => expect(readThread()).toBe("user: Hello?; assistant: Hello"));
     expect(requests).toHaveLength(1);
   });
 
@@ -173,10 +175,10 @@ describe("useChatStream", () => {
     try {
       void held?.send("Hello?");
       await Promise.resolve();
-      expect(status()).toBe("submitted");
+      expect(readStatus()).toBe("submitted");
       held?.stop();
       await Promise.resolve();
-      expect(status()).toBe("ready");
+      expect(readStatus()).toBe("ready");
     } finally {
       environment.IS_REACT_ACT_ENVIRONMENT = true;
     }
@@ -189,7 +191,7 @@ describe("useChatStream", () => {
     const before = commits;
     await waitForText(connection, frame({ content: "." }).repeat(1000), clock);
     expect(commits - before).toBe(1);
-    expect(thread()).toHaveLength("user: Hello?; assistant: ".length + 1001);
+    expect(readThread()).toHaveLength("user: Hello?; assistant: ".length + 1001);
   });
 
   test("Twenty components with effects show 6,000 deltas without an endless update", async () => {
@@ -216,12 +218,14 @@ describe("useChatStream", () => {
     press("send");
     await waitForText(connection, frame({ content: "Hel" }), clock);
     press("stop");
-    await waitFor(() => expect([status(), thread()]).toEqual(["ready", "user: Hello?; assistant: Hel"]));
+    await waitFor(() =>
+      expect([readStatus(), readThread()]).toEqual(["ready", "user: Hello?; assistant: Hel"]),
+    );
     expect(connection.cancelled).toBe(true);
     press("send");
     await waitForText(connections[1] as typeof connection, hello, clock);
     await waitFor(() =>
-      expect(thread()).toBe("user: Hello?; assistant: Hel; user: Hello?; assistant: Hello"),
+      expect(readThread()).toBe("user: Hello?; assistant: Hel; user: Hello?; assistant: Hello"),
     );
   });
 
@@ -230,13 +234,17 @@ describe("useChatStream", () => {
     press("send");
     await waitForText(connection, frame({ content: "Hel" }), clock);
     await act(async () => connection.drop());
-    await waitFor(() => expect([status(), thread()]).toEqual(["error", "user: Hello?; assistant: Hel"]));
+    await waitFor(() =>
+      expect([readStatus(), readThread()]).toEqual(["error", "user: Hello?; assistant: Hel"]),
+    );
     expect(screen.getByText("StreamError")).toBeTruthy();
     press("regenerate");
     await waitForText(connections[1] as typeof connection, hello, clock);
-    await waitFor(() => expect([status(), thread()]).toEqual(["ready", "user: Hello?; assistant: Hello"]));
+    await waitFor(() =>
+      expect([readStatus(), readThread()]).toEqual(["ready", "user: Hello?; assistant: Hello"]),
+    );
     press("clear");
-    expect([status(), thread()]).toEqual(["ready", ""]);
+    expect([readStatus(), readThread()]).toEqual(["ready", ""]);
   });
 
   test("the instructions of the latest render are sent, and are not in the thread", async () => {
@@ -245,7 +253,7 @@ describe("useChatStream", () => {
     press("send");
     await act(settled);
     await waitForText(connection, hello, clock);
-    await waitFor(() => expect(thread()).toBe("user: Hello?; assistant: Hello"));
+    await waitFor(() => expect(readThread()).toBe("user: Hello?; assistant: Hello"));
     expect((await requests[0]?.json())?.messages).toEqual([
       { role: "system", content: "Be kind." },
       { role: "user", content: "Hello?" },
@@ -321,7 +329,7 @@ describe("useChatStream", () => {
     show(<p>another route</p>);
     await waitForText(connection, frame({ content: "lo" }), clock);
     show(<Chat id="a" />);
-    expect(thread()).toBe("user: Hello?; assistant: Hello");
+    expect(readThread()).toBe("user: Hello?; assistant: Hello");
     expect([requests.length, connection.cancelled]).toEqual([1, false]);
   });
 

@@ -140,7 +140,7 @@ function openTab(options: PageProps = {}, Mode: typeof StrictMode = StrictMode) 
   }
 }
 
-/** A storage that reports no writes of its own tab, as IndexedDB does not. */
+/** Creates a storage that, like IndexedDB, does not report the writes of its own tab. */
 const createSilentStorage = (): ChatStorage => ({ ...memoryStorage(), subscribe: () => () => {} });
 
 const opened = async (options: PageProps = {}, Mode = StrictMode) => {
@@ -155,7 +155,7 @@ const create = ({ list }: { list: () => UseConversationsResult }, title?: string
   });
   return id;
 };
-const shows = (page: ReturnType<typeof openTab>, rows: readonly string[]) =>
+const expectRows = (page: ReturnType<typeof openTab>, rows: readonly string[]) =>
   waitFor(() => expect(page.rows()).toEqual(rows));
 
 test("a conversation is listed from its first question on, with the question as its title", async () => {
@@ -165,10 +165,10 @@ test("a conversation is listed from its first question on, with the question as 
   await page.show({ activeId: id });
   expect([page.rows(), page.list().active]).toEqual([[], undefined]);
   await page.sendMessage(id, "# Why is   the sky blue?\nAnd why red?");
-  await shows(page, ["Why is the sky blue?: responding"]);
+  await expectRows(page, ["Why is the sky blue?: responding"]);
   expect(page.list().active).toBe(page.list().conversations[0]);
   await page.respond("Because");
-  await shows(page, ["Why is the sky blue?: ready"]);
+  await expectRows(page, ["Why is the sky blue?: ready"]);
 });
 
 test("the newest question comes first, and a pinned conversation before it", async () => {
@@ -179,11 +179,11 @@ test("the newest question comes first, and a pinned conversation before it", asy
   later();
   await page.sendMessage(two, "Two?");
   await page.respond("2");
-  await shows(page, ["Two?: ready", "One?: ready"]);
+  await expectRows(page, ["Two?: ready", "One?: ready"]);
   act(() => page.list().update(one, { isPinned: true }));
-  await shows(page, ["One?: ready", "Two?: ready"]);
+  await expectRows(page, ["One?: ready", "Two?: ready"]);
   act(() => page.list().update(one, { isPinned: false }));
-  await shows(page, ["Two?: ready", "One?: ready"]);
+  await expectRows(page, ["Two?: ready", "One?: ready"]);
 });
 
 test("a long question is cut between two words", async () => {
@@ -217,13 +217,13 @@ test("A title has at most 60 characters, and is cut within a word that is longer
 test("a title that a user gave stays, and an empty one changes nothing", async () => {
   const page = await opened({ storage: memoryStorage() });
   const id = create(page, "Sky");
-  await shows(page, ["Sky: ready"]);
+  await expectRows(page, ["Sky: ready"]);
   await page.sendMessage(id, "Why is the sky blue?");
   await page.respond("Because");
-  await shows(page, ["Sky: ready"]);
+  await expectRows(page, ["Sky: ready"]);
   act(() => page.list().update(id, { title: "  Colours  " }));
   act(() => page.list().update(id, { title: "  " }));
-  await shows(page, ["Colours: ready"]);
+  await expectRows(page, ["Colours: ready"]);
 });
 
 test("a reload shows the list again, and the conversation of the address", async () => {
@@ -232,12 +232,12 @@ test("a reload shows the list again, and the conversation of the address", async
   const id = create(before);
   await before.sendMessage(id, "Why?");
   await before.respond("Because");
-  await shows(before, ["Why?: ready"]);
+  await expectRows(before, ["Why?: ready"]);
   act(() => before.list().update(id, { isPinned: true }));
   const [listed] = before.list().conversations;
   expect(listed?.isPinned).toBe(true);
   const after = await opened({ storage, activeId: id });
-  await shows(after, ["Why?: ready"]);
+  await expectRows(after, ["Why?: ready"]);
   expect(after.list().active).toEqual(listed);
 });
 
@@ -246,7 +246,7 @@ test("a stored chat that no list knows is listed when it is shown", async () => 
   const message = { role: "user", content: "Why?", createdAt: 7 };
   await storage.write("chat/lost", new Map([["m", { message, parent: null, revision: 1 }]]));
   const page = await opened({ storage, activeId: "lost" });
-  await shows(page, ["Why?: ready"]);
+  await expectRows(page, ["Why?: ready"]);
   expect(page.list().active).toMatchObject({ createdAt: 7, updatedAt: 7 });
 });
 
@@ -256,7 +256,7 @@ test("a stored chat that an open list does not know is listed when it is shown",
   await storage.write("chat/lost", new Map([["m", { message, parent: null, revision: 1 }]]));
   const page = await opened({ storage }, Fragment);
   await page.show({ activeId: "lost" });
-  await shows(page, ["Why?: ready"]);
+  await expectRows(page, ["Why?: ready"]);
 });
 
 test("A stored chat without times is as old as the page", async () => {
@@ -264,7 +264,7 @@ test("A stored chat without times is as old as the page", async () => {
   const message = { role: "user", content: "Why?" };
   await storage.write("chat/lost", new Map([["m", { message, parent: null, revision: 1 }]]));
   const page = await opened({ storage, activeId: "lost" });
-  await shows(page, ["Why?: ready"]);
+  await expectRows(page, ["Why?: ready"]);
   expect(page.list().active).toMatchObject({ createdAt: Date.now(), updatedAt: Date.now() });
 });
 
@@ -273,9 +273,9 @@ test("A conversation without a title gets one with its next question", async () 
   const record = { title: "", createdAt: 1, updatedAt: 1, revision: 1 };
   await storage.write("conversations", new Map([["c", record]]));
   const page = await opened({ storage });
-  await shows(page, [": ready"]);
+  await expectRows(page, [": ready"]);
   await page.sendMessage("c", "Why?");
-  await shows(page, ["Why?: responding"]);
+  await expectRows(page, ["Why?: responding"]);
 });
 
 test("a search that read a stored chat finds its later messages", async () => {
@@ -284,7 +284,7 @@ test("a search that read a stored chat finds its later messages", async () => {
   const id = create(before);
   await before.sendMessage(id, "Why?");
   await before.respond("Because");
-  await shows(before, ["Why?: ready"]);
+  await expectRows(before, ["Why?: ready"]);
   const page = await opened({ storage });
   expect(await page.list().search("because")).toHaveLength(1);
   await page.sendMessage(id, "And why red?");
@@ -299,13 +299,13 @@ describe("two tabs", () => {
     const [one, two] = [await opened({ storage }), await opened({ storage })];
     const id = create(one);
     await one.sendMessage(id, "Why?");
-    await shows(one, ["Why?: responding"]);
-    await shows(two, ["Why?: ready"]);
+    await expectRows(one, ["Why?: responding"]);
+    await expectRows(two, ["Why?: ready"]);
     await one.respond("Because");
-    await shows(one, ["Why?: ready"]);
-    await shows(two, ["Why?: ready"]);
+    await expectRows(one, ["Why?: ready"]);
+    await expectRows(two, ["Why?: ready"]);
     act(() => two.list().update(id, { title: "Reasons" }));
-    await shows(one, ["Reasons: ready"]);
+    await expectRows(one, ["Reasons: ready"]);
   });
 
   test("show that the other tab streams a response in a chat that both show", async () => {
@@ -313,12 +313,12 @@ describe("two tabs", () => {
     const one = await opened({ storage });
     const id = create(one);
     await one.sendMessage(id, "Why?");
-    await shows(one, ["Why?: responding"]);
+    await expectRows(one, ["Why?: responding"]);
     const two = await opened({ storage });
     await two.show({ chatId: id });
-    await shows(two, ["Why?: responding-elsewhere"]);
+    await expectRows(two, ["Why?: responding-elsewhere"]);
     await one.respond("Because");
-    await shows(two, ["Why?: ready"]);
+    await expectRows(two, ["Why?: ready"]);
   });
 
   test("show each response of the other tab, and no delta of a response changes the list", async () => {
@@ -328,15 +328,15 @@ describe("two tabs", () => {
     for (const question of ["Why?", "And why red?"]) {
       later();
       await one.sendMessage(id, question);
-      await shows(one, ["Why?: responding"]);
+      await expectRows(one, ["Why?: responding"]);
       await one.piece("Be");
       const before = one.list();
       await one.piece("cause");
       expect(one.held.chat?.messages.at(-1)?.content).toBe("Because");
       expect(one.list()).toBe(before);
       await one.respond("!");
-      await shows(one, ["Why?: ready"]);
-      await shows(two, ["Why?: ready"]);
+      await expectRows(one, ["Why?: ready"]);
+      await expectRows(two, ["Why?: ready"]);
     }
   });
 
@@ -346,9 +346,9 @@ describe("two tabs", () => {
     create(page, "Sky");
     const record = { title: "Sea", createdAt: 1, updatedAt: 1, revision: 1 };
     await act(() => storage.write("conversations", new Map([["c", record]])));
-    await shows(page, ["Sky: ready", "Sea: ready"]);
+    await expectRows(page, ["Sky: ready", "Sea: ready"]);
     await act(() => storage.write("conversations", new Map([["c", undefined]])));
-    await shows(page, ["Sky: ready"]);
+    await expectRows(page, ["Sky: ready"]);
   });
 
   test("stop a response whose conversation the other tab has removed", async () => {
@@ -356,10 +356,10 @@ describe("two tabs", () => {
     const [one, two] = [await opened({ storage }), await opened({ storage })];
     const id = create(one);
     await one.sendMessage(id, "Why?");
-    await shows(two, ["Why?: ready"]);
+    await expectRows(two, ["Why?: ready"]);
     act(() => two.list().remove(id));
     await waitFor(() => expect(one.held.chat?.status).toBe("ready"));
-    await shows(one, []);
+    await expectRows(one, []);
   });
 
   test("find the messages of the other tab since the last search", async () => {
@@ -368,12 +368,12 @@ describe("two tabs", () => {
     const id = create(one);
     await one.sendMessage(id, "Why?");
     await one.respond("Because");
-    await shows(two, ["Why?: ready"]);
+    await expectRows(two, ["Why?: ready"]);
     expect(await two.list().search("evening")).toEqual([]);
     later();
     await one.sendMessage(id, "And why red?");
     await one.respond("It is evening.");
-    await shows(one, ["Why?: ready"]);
+    await expectRows(one, ["Why?: ready"]);
     await waitFor(async () => expect(await two.list().search("evening")).toHaveLength(1));
   });
 
@@ -381,11 +381,11 @@ describe("two tabs", () => {
     const storage = memoryStorage();
     const page = await opened({ storage });
     const id = create(page, "One");
-    await shows(page, ["One: ready"]);
+    await expectRows(page, ["One: ready"]);
     await waitFor(async () => expect((await storage.read("conversations")).has(id)).toBe(true));
     const other = { title: "Other", createdAt: 1, updatedAt: 1, revision: 1 };
     await act(() => storage.write("conversations", new Map([[id, other]])));
-    await shows(page, ["Other: ready"]);
+    await expectRows(page, ["Other: ready"]);
   });
 
   test("show the status of a chat of theirs that the other one has listed", async () => {
@@ -395,18 +395,18 @@ describe("two tabs", () => {
     expect(page.rows()).toEqual([]);
     const record = { title: "Sky", createdAt: 1, updatedAt: 1, revision: 1 };
     await act(() => storage.write("conversations", new Map([["c", record]])));
-    await shows(page, ["Sky: ready"]);
+    await expectRows(page, ["Sky: ready"]);
     await page.send("Why?");
-    await shows(page, ["Sky: responding"]);
+    await expectRows(page, ["Sky: responding"]);
   });
 
   test("an older copy of a conversation never wins", async () => {
     const storage = memoryStorage();
     const page = await opened({ storage });
     const id = create(page, "One");
-    await shows(page, ["One: ready"]);
+    await expectRows(page, ["One: ready"]);
     act(() => page.list().update(id, { title: "Two" }));
-    // its own write would bring the newer one back
+    // wait for the tab's own write: later it would restore the newer title
     const stored = async () => (await storage.read("conversations")).get(id);
     await waitFor(async () => expect(await stored()).toMatchObject({ title: "Two" }));
     const older = { title: "Old", createdAt: 1, updatedAt: 1, revision: 1 };
@@ -421,15 +421,15 @@ describe("two tabs", () => {
     const id = create(one);
     await one.sendMessage(id, "Why?");
     await one.respond("Because");
-    await shows(two, ["Why?: ready"]);
+    await expectRows(two, ["Why?: ready"]);
     act(() => one.list().remove(id));
-    await shows(one, []);
-    await shows(two, []);
+    await expectRows(one, []);
+    await expectRows(two, []);
     expect(two.list().removed.map(({ title }) => title)).toEqual(["Why?"]);
     act(() => two.list().restore(id));
-    await shows(one, ["Why?: ready"]);
+    await expectRows(one, ["Why?: ready"]);
     await act(() => one.clock.advance(20_000));
-    await shows(one, ["Why?: ready"]);
+    await expectRows(one, ["Why?: ready"]);
     expect((await storage.read(`chat/${id}`)).size).toBeGreaterThan(1);
   });
 });
@@ -439,7 +439,7 @@ test("a removed conversation stops its response, and loses its messages after it
   const page = await opened({ storage, restoreMs: 5000 });
   const id = create(page);
   await page.sendMessage(id, "Why?");
-  await shows(page, ["Why?: responding"]);
+  await expectRows(page, ["Why?: responding"]);
   act(() => page.list().remove(id));
   await waitFor(() => expect(page.held.chat?.status).toBe("ready"));
   expect(page.list().removed).toHaveLength(1);
@@ -460,15 +460,15 @@ test("a question in a removed conversation brings it back, for its messages woul
   const id = create(page);
   await page.sendMessage(id, "Why?");
   await page.respond("Because");
-  await shows(page, ["Why?: ready"]);
+  await expectRows(page, ["Why?: ready"]);
   act(() => page.list().remove(id));
-  await shows(page, []);
+  await expectRows(page, []);
   later();
   await page.sendMessage(id, "And why red?");
   await page.respond("Evening");
-  await shows(page, ["Why?: ready"]);
+  await expectRows(page, ["Why?: ready"]);
   await act(() => page.clock.advance(20_000));
-  await shows(page, ["Why?: ready"]);
+  await expectRows(page, ["Why?: ready"]);
   expect(page.held.chat?.messages).toHaveLength(4);
 });
 
@@ -518,7 +518,7 @@ test("A conversation that is removed again can be brought back for its whole tim
   const id = create(page);
   await page.sendMessage(id, "Why?");
   await page.respond("Because");
-  await shows(page, ["Why?: ready"]);
+  await expectRows(page, ["Why?: ready"]);
   act(() => page.list().remove(id));
   await act(() => page.clock.advance(9000));
   act(() => page.list().restore(id));
@@ -528,7 +528,7 @@ test("A conversation that is removed again can be brought back for its whole tim
   expect((await storage.read(`chat/${id}`)).size).toBeGreaterThan(1);
   act(() => page.list().restore(id));
   await act(() => page.clock.advance(1));
-  await shows(page, ["Why?: ready"]);
+  await expectRows(page, ["Why?: ready"]);
   expect(page.held.chat?.messages).toHaveLength(2);
 });
 
@@ -554,7 +554,7 @@ test("A conversation that is brought back in the middle of its deletion stays in
   };
   const page = await opened({ storage: { ...storage, read } });
   const id = create(page, "Sky");
-  await shows(page, ["Sky: ready"]);
+  await expectRows(page, ["Sky: ready"]);
   isHeld = true;
   act(() => page.list().remove(id));
   await act(() => page.clock.advance(10_000));
@@ -563,7 +563,7 @@ test("A conversation that is brought back in the middle of its deletion stays in
     release();
     await settled();
   });
-  await shows(page, ["Sky: ready"]);
+  await expectRows(page, ["Sky: ready"]);
 });
 
 test("A conversation that was deleted is listed again with the next question of its id", async () => {
@@ -572,7 +572,7 @@ test("A conversation that was deleted is listed again with the next question of 
   const id = create(page);
   await page.sendMessage(id, "Why?");
   await page.respond("Because");
-  await shows(page, ["Why?: ready"]);
+  await expectRows(page, ["Why?: ready"]);
   act(() => page.list().remove(id));
   await act(() => page.clock.advance(10_000));
   await waitFor(async () => expect((await storage.read("conversations")).size).toBe(0));
@@ -581,13 +581,13 @@ test("A conversation that was deleted is listed again with the next question of 
   await act(() => page.clock.advance(5 * 60_000));
   await page.show({ activeId: id });
   await page.send("And why red?");
-  await shows(page, ["And why red?: responding"]);
+  await expectRows(page, ["And why red?: responding"]);
 });
 
 test("A list is empty after a sign-out", async () => {
   const page = await opened({ storage: memoryStorage() });
   create(page, "Sky");
-  await shows(page, ["Sky: ready"]);
+  await expectRows(page, ["Sky: ready"]);
   await act(() => signOut(page.client));
   expect(page.rows()).toEqual([]);
 });
@@ -787,7 +787,7 @@ test("A record of a removed conversation says when it was removed", async () => 
   const storage = memoryStorage();
   const page = await opened({ storage });
   const id = create(page, "Sky");
-  await shows(page, ["Sky: ready"]);
+  await expectRows(page, ["Sky: ready"]);
   act(() => page.list().remove(id));
   await waitFor(async () => {
     const record = (await storage.read("conversations")).get(id);
@@ -800,7 +800,7 @@ test("A record without a number of changes is older than any other", async () =>
   const old = { title: "Old", createdAt: 1, updatedAt: 1 };
   await storage.write("conversations", new Map([["a", old]]));
   const page = await opened({ storage });
-  await shows(page, ["Old: ready"]);
+  await expectRows(page, ["Old: ready"]);
   act(() => page.list().update("a", { title: "New" }));
   const stored = async () => (await storage.read("conversations")).get("a");
   await waitFor(async () => expect(await stored()).toMatchObject({ title: "New" }));
@@ -837,7 +837,7 @@ test("records that cannot be read are left out", async () => {
   expect(page.rows()).toEqual([]);
   const odd = { title: "Odd", createdAt: 1, updatedAt: 1, isPinned: "yes", removedAt: "now" };
   await act(() => storage.write("conversations", new Map([["odd", odd]])));
-  await shows(page, ["Odd: ready"]);
+  await expectRows(page, ["Odd: ready"]);
   expect(page.list().conversations[0]?.isPinned).toBe(false);
 });
 
@@ -854,7 +854,7 @@ test("a storage that is refused leaves a list of this page, and is reported", as
   const id = create(page);
   await page.sendMessage(id, "Why?");
   await page.respond("Because of waves");
-  await shows(page, ["Why?: ready"]);
+  await expectRows(page, ["Why?: ready"]);
   expect(await page.list().search("waves")).toHaveLength(1);
   expect(page.events.map(({ type }) => type)).toContain("storage-error");
 });
@@ -864,7 +864,7 @@ test("The list lasts as long as the page without a storage, also over a route ch
   await page.sendMessage(create(page), "Why?");
   await page.respond("Because");
   await page.show({ activeId: "another" });
-  await shows(page, ["Why?: ready"]);
+  await expectRows(page, ["Why?: ready"]);
   expect(page.events.map(({ type }) => type)).not.toContain("storage-error");
 });
 

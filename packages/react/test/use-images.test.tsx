@@ -53,7 +53,7 @@ function Counted({ onImages }: { onImages: (text: string) => void }) {
 }
 
 const press = (name: string) => fireEvent.click(screen.getByRole("button", { name }));
-const status = () => screen.getByRole("status").textContent;
+const readStatus = () => screen.getByRole("status").textContent;
 const shown = () => screen.getByRole("paragraph").textContent;
 
 /** An app whose gateway responds when the test says so. */
@@ -90,11 +90,11 @@ describe("useImages", () => {
     const before = renders;
     const { requests, ...app } = renderLive();
     await act(settled);
-    expect([status(), requests.length, renders - before]).toEqual(["idle", 0, 1]);
+    expect([readStatus(), requests.length, renders - before]).toEqual(["idle", 0, 1]);
     press("paint");
-    expect([status(), renders - before]).toEqual(["pending", 2]);
+    expect([readStatus(), renders - before]).toEqual(["pending", 2]);
     await app.respond(reef, withheld);
-    expect([status(), shown(), renders - before]).toEqual(["success", `${reef.url}, withheld`, 3]);
+    expect([readStatus(), shown(), renders - before]).toEqual(["success", `${reef.url}, withheld`, 3]);
     expect(requests).toHaveLength(1);
   });
 
@@ -107,14 +107,14 @@ describe("useImages", () => {
     // mounting twice has let go of nothing
     await act(() => clock.advance(60_000));
     await app.respond(reef);
-    expect([status(), shown(), requests.length]).toEqual(["success", reef.url, 1]);
+    expect([readStatus(), shown(), requests.length]).toEqual(["success", reef.url, 1]);
   });
 
   test("a request that breaks a rule renders once", () => {
     const { requests } = renderLive(<Painter params={{ seed: 0.5 }} />);
     const before = renders;
     press("paint");
-    expect([status(), renders - before, requests.length]).toEqual(["error", 1, 0]);
+    expect([readStatus(), renders - before, requests.length]).toEqual(["error", 1, 0]);
     expect(screen.getByText("ValidationError, none")).toBeTruthy();
   });
 
@@ -123,11 +123,11 @@ describe("useImages", () => {
     press("paint");
     await act(settled);
     press("stop");
-    expect(status()).toBe("error");
+    expect(readStatus()).toBe("error");
     expect(screen.getByText("AbortError, maybe")).toBeTruthy();
     expect(signals[0]?.aborted).toBe(true);
     press("reset");
-    expect(status()).toBe("idle");
+    expect(readStatus()).toBe("idle");
     expect(screen.getByText("no error")).toBeTruthy();
   });
 
@@ -194,11 +194,11 @@ describe("useImages", () => {
     expect(signals[0]?.aborted).toBe(false);
     await app.respond(reef);
     app.show(<Painter id="a" />);
-    expect([status(), shown(), signals.length]).toEqual(["success", reef.url, 1]);
+    expect([readStatus(), shown(), signals.length]).toEqual(["success", reef.url, 1]);
     app.show(<p>another route</p>);
     await clock.advance(15 * 60_000);
     app.show(<Painter id="a" />);
-    expect(status()).toBe("idle");
+    expect(readStatus()).toBe("idle");
   });
 
   test("a request without an id is aborted soon after its component is removed", async () => {

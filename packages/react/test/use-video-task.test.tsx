@@ -16,10 +16,10 @@ const present: Presence = { absence: undefined, subscribe: () => () => {} };
 
 let gateways = 0;
 
-/** A client on a gateway of its own, whose task goes on by `steps`. */
+/** Creates a client with its own gateway. Each poll of the task gets the next of `steps`. */
 function createGateway(steps: readonly object[], check?: MediaUploader["check"]) {
   const clock = stoppedClock();
-  // what no component shows any more closes its channel to other tabs
+  // stores that no component shows close their channel to other tabs after a pause
   onTestFinished(() => clock.advance(1000));
   let queries = 0;
   gateways += 1;
@@ -99,7 +99,7 @@ function List({ storage }: { storage?: RecordStorage | undefined }) {
   );
 }
 
-const status = () => screen.getByRole("status").textContent;
+const readStatus = () => screen.getByRole("status").textContent;
 const shown = () => screen.getByRole("paragraph").textContent;
 const press = (name: string) => fireEvent.click(screen.getByRole("button", { name }));
 
@@ -110,27 +110,27 @@ test("a double click creates one task, which shows its progress and its video", 
     { status: "SUCCESS", result_url: url },
   ]);
   render(<StrictMode>{app(<Video onSuccess={(finished) => done.push(finished.url)} />)}</StrictMode>);
-  expect([status(), shown(), creates()]).toEqual(["idle", "nothing", 0]);
+  expect([readStatus(), shown(), creates()]).toEqual(["idle", "nothing", 0]);
   press("submit");
   press("submit");
-  expect(status()).toBe("pending, submitting");
+  expect(readStatus()).toBe("pending, submitting");
   await waitFor(() => expect(shown()).toBe("0.4"));
   await act(() => settled());
   await act(() => clock.advance(15_000));
-  await waitFor(() => expect([status(), shown()]).toEqual(["success", url]));
+  await waitFor(() => expect([readStatus(), shown()]).toEqual(["success", url]));
   expect([done, creates()]).toEqual([[url], 1]);
   press("reset");
-  expect([status(), shown()]).toEqual(["idle", "nothing"]);
+  expect([readStatus(), shown()]).toEqual(["idle", "nothing"]);
 });
 
 test("taskId attaches to a task, in StrictMode and after a remount without a second poll", async () => {
   const { app, clock, queries } = createGateway([{ status: "IN_PROGRESS", progress: "40%" }]);
   const view = render(<StrictMode>{app(<Video taskId="t-1" />)}</StrictMode>);
-  await waitFor(() => expect([status(), shown()]).toEqual(["pending", "0.4"]));
+  await waitFor(() => expect([readStatus(), shown()]).toEqual(["pending", "0.4"]));
   view.rerender(<StrictMode>{app(<p>another route</p>)}</StrictMode>);
   await act(() => clock.advance(500));
   view.rerender(<StrictMode>{app(<Video taskId="t-1" />)}</StrictMode>);
-  expect([status(), shown()]).toEqual(["pending", "0.4"]);
+  expect([readStatus(), shown()]).toEqual(["pending", "0.4"]);
   expect(queries()).toBe(1);
 });
 
@@ -141,13 +141,13 @@ test("callbacks are read when they are used, and another taskId shows another ta
   await act(() => settled());
   view.rerender(app(<Video taskId="t-0" onSuccess={(done) => reported.push(done.id)} />));
   await act(() => clock.advance(15_000));
-  await waitFor(() => expect(status()).toBe("success"));
+  await waitFor(() => expect(readStatus()).toBe("success"));
   await act(() => settled());
   expect(reported).toEqual(["t-0"]);
   view.rerender(app(<Video taskId="t-1" />));
-  expect(status()).toBe("pending");
+  expect(readStatus()).toBe("pending");
   view.rerender(app(<Video taskId="t-0" />));
-  expect([status(), shown()]).toEqual(["success", url]);
+  expect([readStatus(), shown()]).toEqual(["success", url]);
 });
 
 test("another client attaches the task again", async () => {
@@ -171,28 +171,28 @@ test("the media are checked before sending, once for a double click, and issues 
   press("submit");
   press("submit");
   await act(() => settled());
-  expect([status(), creates(), checks.length]).toEqual(["pending, submitting", 0, 1]);
+  expect([readStatus(), creates(), checks.length]).toEqual(["pending, submitting", 0, 1]);
   await act(async () =>
     checks[0]?.([{ path: "input.media.0", message: "is too small", rule: "media.side" }]),
   );
-  expect([status(), errors]).toEqual(["error", ["input.media.0: is too small"]]);
+  expect([readStatus(), errors]).toEqual(["error", ["input.media.0: is too small"]]);
   press("submit");
   await act(async () => checks[1]?.([]));
   await waitFor(() => expect(shown()).toBe("0.4"));
-  expect([status(), creates()]).toEqual(["pending", 1]);
+  expect([readStatus(), creates()]).toEqual(["pending", 1]);
 });
 
 test("data is the result of select for the finished task", async () => {
   const { app } = createGateway([{ status: "SUCCESS", result_url: url }]);
   render(app(<Link />));
-  await waitFor(() => expect(status()).toBe("cdn.test"));
+  await waitFor(() => expect(readStatus()).toBe("cdn.test"));
 });
 
 test("a task is not polled while `enabled` is false", async () => {
   const { app, queries } = createGateway([{ status: "IN_PROGRESS", progress: "40%" }]);
   const view = render(app(<Video taskId="t-1" enabled={false} />));
   await act(() => settled());
-  expect([status(), queries()]).toEqual(["pending", 0]);
+  expect([readStatus(), queries()]).toEqual(["pending", 0]);
   view.rerender(app(<Video taskId="t-1" />));
   await waitFor(() => expect(shown()).toBe("0.4"));
 });

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createTestClient, DONE, frame, settled, streamResponse } from "../../core/test/support/gateway.js";
 import { streamText } from "../../core/test/support/reply-streams.js";
 
+/** Messages of the errors that a store throws in a microtask, where the platform would report them as uncaught. */
 const uncaught: unknown[] = [];
 
 beforeEach(() => {
@@ -21,8 +22,8 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
-/** Creates a function of an app that throws `message` at each call. */
-function createMistake(message: string): () => never {
+/** Creates a callback that throws `message` at each call, as an app with a mistake does. */
+function createBrokenCallback(message: string): () => never {
   return () => {
     throw new Error(message);
   };
@@ -42,7 +43,7 @@ test.each([0, 50])(
       { throttleMs },
     );
     let seen = "";
-    chat.subscribe(createMistake("in render"));
+    chat.subscribe(createBrokenCallback("in render"));
     chat.subscribe(() => {
       seen = chat.getSnapshot().messages.at(-1)?.content ?? "";
     });
@@ -61,7 +62,7 @@ test.each([0, 50])(
 test("an onError that throws does not stop onFinish", async () => {
   const finished: unknown[] = [];
   const { chat } = createChat(frame({ content: "Hel" }), {
-    onError: createMistake("in onError"),
+    onError: createBrokenCallback("in onError"),
     onFinish: ({ outcome }) => finished.push(outcome),
   });
   expect(await chat.send("Hello?")).toMatchObject({ outcome: "truncated" });
@@ -90,7 +91,7 @@ test("an onPoll that throws does not end the watch", async () => {
       data: { status: "SUCCESS", result_url: "https://cdn.test/v" },
     }),
   );
-  const task = await watchVideoTask(client, "t-1", { onPoll: createMistake("in onPoll") }).result();
+  const task = await watchVideoTask(client, "t-1", { onPoll: createBrokenCallback("in onPoll") }).result();
   expect(task).toMatchObject({ state: "succeeded" });
   await settled();
   expect(uncaught).toEqual(["in onPoll"]);
@@ -115,7 +116,7 @@ test("a subscriber of an image store that throws does not stop the others", asyn
   );
   const images = createImageStore(client, { model: "gamma-image-5-0-260128" });
   const seen: string[] = [];
-  images.subscribe(createMistake("in render"));
+  images.subscribe(createBrokenCallback("in render"));
   images.subscribe(() => seen.push(images.getSnapshot().status));
   expect(await images.generate({ prompt: "A reef" })).toMatchObject({ status: "success" });
   expect(seen).toEqual(["pending", "success"]);
@@ -124,7 +125,7 @@ test("a subscriber of an image store that throws does not stop the others", asyn
 test("a watcher of a memory storage that throws does not stop the others", async () => {
   const storage = memoryStorage();
   const seen: unknown[] = [];
-  storage.subscribe("notes", createMistake("in subscribe"));
+  storage.subscribe("notes", createBrokenCallback("in subscribe"));
   storage.subscribe("notes", (changes) => seen.push(...changes));
   await storage.write("notes", new Map([["a", 1]]));
   await settled();

@@ -34,7 +34,7 @@ function createQueuedChat(
   return { chat, requests, texts };
 }
 
-const refusal = () => Response.json({ error: { message: "who?" } }, { status: 401 });
+const createRefusal = () => Response.json({ error: { message: "who?" } }, { status: 401 });
 
 describe("the queue of a chat", () => {
   test("A queued message waits while a tool call waits for the user, and both are shown", async () => {
@@ -56,7 +56,7 @@ describe("the queue of a chat", () => {
   });
 
   test.each<[string, (string | (() => Response))[]]>([
-    ["status 401", [refusal]],
+    ["status 401", [createRefusal]],
     ["status 429", [() => new Response("", { status: 429, headers: { "retry-after": "86400" } })]],
     ["a cut", [frame({ content: "Hel" })]],
     ["no capacity", [frame({ content: "Hel" }) + frame({}, "insufficient_system_resource") + DONE]],
@@ -79,7 +79,7 @@ describe("the queue of a chat", () => {
   });
 
   test("retry() sends the failed turn again, the others follow, and then there is nothing to retry", async () => {
-    const { chat, texts } = createQueuedChat([refusal]);
+    const { chat, texts } = createQueuedChat([createRefusal]);
     const turns = ["one", "two", "three"].map((text) => chat.send(text));
     await turns[0];
     expect(await chat.retry()).toMatchObject({ outcome: "complete", messages: [{ content: "Hello" }] });
@@ -103,7 +103,7 @@ describe("the queue of a chat", () => {
   });
 
   test("A message that is sent while others are held goes first, and they follow it", async () => {
-    const { chat, texts } = createQueuedChat([refusal]);
+    const { chat, texts } = createQueuedChat([createRefusal]);
     const turns = [chat.send("one"), chat.send("two")];
     await turns[0];
     expect(await chat.send("three")).toMatchObject({ outcome: "complete" });

@@ -40,7 +40,7 @@ const completion = {
   choices: [{ index: 0, message: { role: "assistant", content: "Blue." }, finish_reason: "stop" }],
   usage,
 };
-const refusal = (status: number, headers: Record<string, string> = {}) =>
+const createRefusal = (status: number, headers: Record<string, string> = {}) =>
   Response.json({ error: { message: `refused with ${status}` } }, { status, headers });
 
 /** Creates a client whose gateway is `respond`, and records the events of its calls. */
@@ -68,7 +68,7 @@ describe("the events of a call", () => {
     const { client, events } = recordEvents(
       (_, nth) =>
         nth === 1
-          ? refusal(429, { "retry-after": "0", "x-request-id": "r-1" })
+          ? createRefusal(429, { "retry-after": "0", "x-request-id": "r-1" })
           : streamResponse(frame({ content: "Hi" }, "stop", { usage }) + DONE),
       { apiKey: key, dangerouslyAllowBrowser: true, clock },
     );
@@ -239,7 +239,7 @@ describe("the events of a call", () => {
       const { client, events } = recordEvents(
         (_, nth) =>
           nth === 1
-            ? refusal(429, { "retry-after": "0" })
+            ? createRefusal(429, { "retry-after": "0" })
             : streamResponse(frame({ content: "Hi" }, "stop") + DONE),
         { clock: stoppedClock() },
       );
@@ -318,7 +318,7 @@ describe("the events of a call", () => {
       expect(listTypes(events)).toEqual(["request", "response", "end"]);
       expect(events[2]).toMatchObject({ kind, outcome, callId: events[0]?.callId });
 
-      const refused = recordEvents(() => refusal(401), { gateway });
+      const refused = recordEvents(() => createRefusal(401), { gateway });
       const error = await catchError(call(refused.client));
       expect(listTypes(refused.events)).toEqual(["request", "response", "end"]);
       expect(refused.ends()).toMatchObject([{ kind, error }]);
@@ -397,7 +397,7 @@ describe("headers", () => {
 
   test("are called once for all attempts of a request", async () => {
     const { client, given, sent } = createIdentifiedClient(
-      (_, nth) => (nth === 1 ? refusal(429, { "retry-after": "0" }) : Response.json(completion)),
+      (_, nth) => (nth === 1 ? createRefusal(429, { "retry-after": "0" }) : Response.json(completion)),
       { clock: stoppedClock() },
     );
     await completeChat(client, question);

@@ -13,7 +13,7 @@ const second = { url: "https://cdn.test/2.png", size: "2048x2048" };
 const withheld = { error: { code: "content_filter", message: "This image was withheld" } };
 
 const createResponse = (...data: object[]) => Response.json({ model, created: 1_755_000_000, data });
-const refusal = (status: number) =>
+const createRefusal = (status: number) =>
   Response.json(
     { error: { message: `refused with ${status}` } },
     { status, headers: { "retry-after": "20" } },
@@ -156,7 +156,7 @@ describe("an image store", () => {
     const request = { ...reef, size: "8192x8192" };
     await createImageStore<string>(client, { model, checks: false }).generate(request);
     const next = { model: "gamma-image-9" } as const;
-    // @ts-expect-error nobody knows its sizes
+    // @ts-expect-error the sizes of this model are unknown
     const refused = createImageStore(client, next);
     expect(await refused.generate(request)).toMatchObject({ error: { name: "ValidationError" } });
     await createImageStore(client, { ...next, checks: false }).generate(request);
@@ -235,7 +235,7 @@ describe("images that failed", () => {
       const generated = store.generate(wreck);
       expect(state()).toMatchObject({ status: "pending", failedCount: 1 });
       expect(state().data).toBe(data);
-      await respond(2, refusal(status));
+      await respond(2, createRefusal(status));
       const expected = { status: "error", error: { name: "APIError", status, billing } };
       expect(await generated).toMatchObject(expected);
       expect((await generated).data).toBeUndefined();
@@ -258,7 +258,7 @@ describe("images that failed", () => {
   test("are requested again by generate(variables)", async () => {
     const { store, state, bodies, respond } = createLiveStore({ model, params: { seed: 7 } });
     const generated = store.generate(reef);
-    await respond(1, refusal(500));
+    await respond(1, createRefusal(500));
     await generated;
     const again = store.generate(state().variables ?? wreck);
     await respond(2, createResponse(first));
@@ -271,7 +271,7 @@ describe("images that failed", () => {
 
   test("are requested again from their own model, without the parameters of another", async () => {
     let options: ImageStoreOptions = { model, params: { size: "2048x2048" } };
-    const { client, requests } = createTestClient(() => refusal(500));
+    const { client, requests } = createTestClient(() => createRefusal(500));
     const store = createImageStore(client, () => options);
     await store.generate(reef);
     const { variables = wreck } = store.getSnapshot();
@@ -354,7 +354,7 @@ describe("stop", () => {
     const onEvent: ClientOptions["onEvent"] = ({ type }) => type === "retry" && retried.fulfil();
     const limited = createLiveStore({ model }, { clock: stoppedClock(), onEvent });
     void limited.store.generate(reef);
-    await limited.respond(1, refusal(429));
+    await limited.respond(1, createRefusal(429));
     await retried.promise;
     expect(limited.state().status).toBe("pending");
     limited.store.stop();

@@ -12,7 +12,7 @@ import { stoppedClock, waitUntil } from "../../core/test/support/gateway.js";
 import { openOnce } from "../../core/test/support/once.js";
 
 const once = { retry: { limit: 0 } };
-const failing = (status: number, code = "busy") =>
+const createFailure = (status: number, code = "busy") =>
   Response.json({ error: { message: "no", code } }, { status });
 
 /** Creates a `headers` function for which requests wait between `wait` and `goOn`. */
@@ -73,7 +73,7 @@ describe("an image store behind a proxy with idempotency", () => {
   });
 
   test.each([500, 408, 422, 400])("uses a new key after a %i response", async (status) => {
-    const { store, keys } = openStore((nth) => (nth === 1 ? failing(status) : images.clone()));
+    const { store, keys } = openStore((nth) => (nth === 1 ? createFailure(status) : images.clone()));
     await store.generate(reef);
     expect((await store.generate(reef)).status).toBe("success");
     expect(new Set(keys).size).toBe(2);
@@ -223,7 +223,7 @@ describe("a video behind a proxy with idempotency", () => {
     await expect.poll(() => sent.length).toBe(1);
     const left = memoryStorage();
     await left.write("video-tasks", await storage.read("video-tasks"));
-    // its locks are released with it
+    // the locks of the page are released when it is killed
     kill();
     await killed;
     expect((await visit(left).video.create(reef)).handle).toMatchObject({ id: "t-1" });
@@ -364,7 +364,7 @@ describe("a video behind a proxy with idempotency", () => {
 
   test("is new after an error response, and the first entry stays unconfirmed", async () => {
     const { visit, keys } = openStore((nth) =>
-      nth === 1 ? failing(504) : Response.json({ id: `t-${nth}`, created_at: 1 }),
+      nth === 1 ? createFailure(504) : Response.json({ id: `t-${nth}`, created_at: 1 }),
     );
     const { video, entries } = visit(memoryStorage());
     await video.create(reef);

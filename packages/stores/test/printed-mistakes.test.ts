@@ -13,35 +13,37 @@ afterEach(() => {
   vi.restoreAllMocks();
   vi.unstubAllEnvs();
 });
-const lines = () => printed.mock.calls.flat();
+const listLines = () => printed.mock.calls.flat();
 
-/** Returns a new message for each test, because a page prints each message once. */
+/** Makes each message new, because a page prints a message once. */
 let count = 0;
-const refusal = (code: string, status = 403) => {
+/** Creates an error of the proxy: its message, and the function that responds with it. */
+const createRefusal = (code: string, status = 403) => {
   const message = `${code} ${++count}`;
   const headers = { "x-sluice-source": "proxy" };
   return { message, respond: () => Response.json({ error: { message, code } }, { status, headers }) };
 };
+/** Creates a client that prints mistakes: it has no `onEvent`. */
 const createDevelopmentClient = (respond: () => Response, options: Partial<ClientOptions> = {}) =>
   createTestClient(respond, { onEvent: undefined, retry: { limit: 0 }, ...options }).client;
-/** Prints one more line and waits for it, so that all earlier lines are printed. */
+/** Prints a line, and waits until it is the last one, so that all earlier lines are printed. */
 async function printAnother(): Promise<void> {
-  const { message, respond } = refusal("model_not_allowed");
+  const { message, respond } = createRefusal("model_not_allowed");
   vi.unstubAllEnvs();
   await createChatStore(createDevelopmentClient(respond), { model: "delta-5.3" }).send("Hello");
-  await vi.waitFor(() => expect(lines().at(-1)).toContain(message));
+  await vi.waitFor(() => expect(listLines().at(-1)).toContain(message));
 }
 
 test.each(["origin_not_allowed", "model_not_allowed", "field_not_allowed", "not_found", "misconfigured"])(
   "prints the error %s of a proxy in a chat once, with its message",
   async (code) => {
-    const { message, respond } = refusal(code);
+    const { message, respond } = createRefusal(code);
     for (const _ of [1, 2]) {
       const chat = createChatStore(createDevelopmentClient(respond), { model: "delta-5.3" });
       expect(await chat.send("Hello")).toMatchObject({ error: { message } });
     }
     await printAnother();
-    expect(lines().slice(0, -1)).toEqual([`@sluice/core: APIError: ${message}`]);
+    expect(listLines().slice(0, -1)).toEqual([`@sluice/core: APIError: ${message}`]);
   },
 );
 
@@ -52,7 +54,7 @@ test("prints a wrong base URL", async () => {
     { model: "delta-5.3" },
   ).send("Hello");
   await vi.waitFor(() =>
-    expect(lines()).toEqual([
+    expect(listLines()).toEqual([
       expect.stringMatching(
         /^@sluice\/core: APIError: HTTP 404: the response is the page .*check the base URL/,
       ),
@@ -69,9 +71,11 @@ test("prints each broken rule of a request of a chat, of images and of a video",
   });
   await createVideoTaskStore(client).create({ model: "beta3.0-video", input: {} } as never);
   await createChatStore(client, { model: "delta-5.3" }).send({ text: "Hello" } as never);
-  await vi.waitFor(() => expect(lines()).toHaveLength(4));
+  await vi.waitFor(() => expect(listLines()).toHaveLength(4));
   for (const [nth, field] of ["temperature: ", "size: ", "input.prompt: ", "content"].entries())
-    expect(lines()[nth]).toMatch(new RegExp(`^@sluice/core: (Validation|Configuration)Error: .*${field}`));
+    expect(listLines()[nth]).toMatch(
+      new RegExp(`^@sluice/core: (Validation|Configuration)Error: .*${field}`),
+    );
 });
 
 test.each([
@@ -81,10 +85,10 @@ test.each([
   ["a task that is not the user's", "task_not_found", 404],
   ["a service that is down", "upstream_error", 502],
 ])("prints nothing about errors that users cause: %s", async (_, code, status) => {
-  const { respond } = refusal(code, status);
+  const { respond } = createRefusal(code, status);
   await createChatStore(createDevelopmentClient(respond), { model: "delta-5.3" }).send("Hello");
   await printAnother();
-  expect(lines()).toHaveLength(1);
+  expect(listLines()).toHaveLength(1);
 });
 
 test("prints nothing about a file that a user has chosen", async () => {
@@ -99,25 +103,25 @@ test("prints nothing about a file that a user has chosen", async () => {
     error: { name: "ValidationError", issues: [issue] },
   });
   await printAnother();
-  expect(lines()).toHaveLength(1);
+  expect(listLines()).toHaveLength(1);
 });
 
 test("prints nothing if a user sends twice before the response arrives", async () => {
-  const { respond } = refusal("rate_limited", 429);
+  const { respond } = createRefusal("rate_limited", 429);
   const chat = createChatStore(createDevelopmentClient(respond), { model: "delta-5.3" });
   const [, second] = await Promise.all([chat.send("Hello"), chat.send("Hello")]);
   expect(second).toMatchObject({ outcome: "not-sent", error: { name: "ConfigurationError" } });
   await printAnother();
-  expect(lines()).toHaveLength(1);
+  expect(listLines()).toHaveLength(1);
 });
 
 test("prints nothing in production, or if `onEvent` receives the mistake", async () => {
-  const { respond } = refusal("origin_not_allowed");
+  const { respond } = createRefusal("origin_not_allowed");
   const send = (client: ReturnType<typeof createDevelopmentClient>) =>
     createChatStore(client, { model: "delta-5.3" }).send("Hello");
   await send(createDevelopmentClient(respond, { onEvent: () => {} }));
   vi.stubEnv("NODE_ENV", "production");
   await send(createDevelopmentClient(respond));
   await printAnother();
-  expect(lines()).toHaveLength(1);
+  expect(listLines()).toHaveLength(1);
 });

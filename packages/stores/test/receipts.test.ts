@@ -37,7 +37,7 @@ const respondWithImage = () =>
     { data: [{ url: "https://files.test/1.png" }], usage: { generated_images: 1, total_tokens: 4 } },
     { headers: { "x-request-id": "r-1" } },
   );
-const refusal = (status: number) => Response.json({ error: { message: "busy" } }, { status });
+const createRefusal = (status: number) => Response.json({ error: { message: "busy" } }, { status });
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2026, 10, 30, 12) });
@@ -129,7 +129,7 @@ describe("a receipt", () => {
   test.each([
     [
       "a gateway that refuses it",
-      () => refusal(400),
+      () => createRefusal(400),
       { billing: "refused", outcome: "error", statuses: [400] },
     ],
     [
@@ -150,7 +150,7 @@ describe("a receipt", () => {
 
   test("counts the attempts of one request", async () => {
     const clock = stoppedClock();
-    const { client, list } = openRecorded((_, nth) => (nth === 1 ? refusal(429) : respondWithImage()), {
+    const { client, list } = openRecorded((_, nth) => (nth === 1 ? createRefusal(429) : respondWithImage()), {
       clock,
     });
     await clock.advanceUntil(generateImages(client, reef), 1000);
@@ -273,8 +273,8 @@ describe("a response that the proxy stores", () => {
     const receipts = memoryStorage();
     const { client, clock, list } = openPage(receipts, [
       { bytes, ending: "drop" },
-      refusal(401),
-      refusal(401),
+      createRefusal(401),
+      createRefusal(401),
     ]);
     await clock.advanceUntil(catchError(streamChat(client, question).result()), 1000);
     expect(await list()).toMatchObject([{ outcome: "truncated", billing: "maybe" }]);
@@ -362,7 +362,7 @@ test("a storage that fails is reported, and its receipts are written later", asy
 });
 
 test("the CSV has a line for each receipt, and no formula", async () => {
-  const { client, list } = openRecorded(() => refusal(400));
+  const { client, list } = openRecorded(() => createRefusal(400));
   await catchError(generateImages(client, reef, { headers: {} }));
   const [receipt] = await list();
   const csv = formatReceiptsCSV([

@@ -24,12 +24,12 @@ import { streamText } from "../../core/test/support/reply-streams.js";
 import { hasLocks, isLocked } from "../src/tabs/locks.js";
 
 const video = { model: "beta3.0-video", input: { prompt: "A reef at dawn" } } as const;
-const refusal = () => new DOMException("access is denied in this context", "SecurityError");
-const denied = () => {
-  throw refusal();
+const createRefusal = () => new DOMException("access is denied in this context", "SecurityError");
+const throwRefusal = () => {
+  throw createRefusal();
 };
-const rejected = () => Promise.reject(refusal());
-const silent = () => new Promise<never>(() => {});
+const rejectWithRefusal = () => Promise.reject(createRefusal());
+const waitForever = () => new Promise<never>(() => {});
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -79,7 +79,10 @@ async function waitForState<State>(
 
 const isOver = ({ status }: { readonly status: string }) => status === "success";
 
-/** Uses every store in a tab, and expects each to succeed with one request. */
+/**
+ * Uses every store in a tab, and expects each to succeed without repeated requests: one POST for each store, and a second
+ * one for the asset, whose state is a POST too.
+ */
 async function useEverything(tab: ReturnType<typeof openTab>, storage?: ChatStorage): Promise<void> {
   const { client, posts } = tab;
   const task = createVideoTaskStore(client, { storage });
@@ -109,11 +112,11 @@ async function useEverything(tab: ReturnType<typeof openTab>, storage?: ChatStor
 describe("Web Locks that", () => {
   const noLocks = { held: [], pending: [] };
   test.each([
-    ["reject", { request: rejected, query: rejected }],
-    ["throw", { request: denied, query: denied }],
-    ["reject requests alone", { request: rejected, query: async () => noLocks }],
-    ["throw on requests alone", { request: denied, query: async () => noLocks }],
-    ["never respond", { request: silent, query: silent }],
+    ["reject", { request: rejectWithRefusal, query: rejectWithRefusal }],
+    ["throw", { request: throwRefusal, query: throwRefusal }],
+    ["reject requests alone", { request: rejectWithRefusal, query: async () => noLocks }],
+    ["throw on requests alone", { request: throwRefusal, query: async () => noLocks }],
+    ["never respond", { request: waitForever, query: waitForever }],
     ["are of another kind", {}],
   ])("%s let each tab work separately, which is reported once", async (_, locks) => {
     vi.stubGlobal("navigator", { locks });
@@ -129,7 +132,7 @@ describe("Web Locks that", () => {
   test("cannot be reached let the tab work separately, which is reported once", async () => {
     vi.stubGlobal("navigator", {
       get locks() {
-        return denied();
+        return throwRefusal();
       },
     });
     const tab = openTab();
@@ -173,7 +176,7 @@ describe("Web Locks that", () => {
     });
     const queries = [Promise.resolve(noLocks), asleep];
     const query = async () => (await (queries.shift() ?? { held: [{ name: "a" }] })) as LockManagerSnapshot;
-    vi.stubGlobal("navigator", { locks: { query, request: silent } });
+    vi.stubGlobal("navigator", { locks: { query, request: waitForever } });
     const { client, clock } = openTab();
     const late = isLocked(client, "a");
     await settled();
@@ -185,7 +188,7 @@ describe("Web Locks that", () => {
   });
 
   test("never respond are waited for at most 3 seconds", async () => {
-    vi.stubGlobal("navigator", { locks: { request: silent, query: silent } });
+    vi.stubGlobal("navigator", { locks: { request: waitForever, query: waitForever } });
     const tab = openTab();
     const task = createVideoTaskStore(tab.client);
     void task.create(video);
@@ -235,7 +238,7 @@ test("A task that is reset during the query of the locks is neither stored nor s
     new Promise<never>((_, reject) => {
       refuse = reject;
     });
-  vi.stubGlobal("navigator", { locks: { query, request: silent } });
+  vi.stubGlobal("navigator", { locks: { query, request: waitForever } });
   const { client, requests } = openTab();
   const stored = memoryStorage();
   const writes: string[] = [];
@@ -247,7 +250,7 @@ test("A task that is reset during the query of the locks is neither stored nor s
   void task.create(video);
   await waitUntil(() => refuse !== undefined, settled);
   task.reset();
-  refuse?.(refusal());
+  refuse?.(createRefusal());
   await settled();
   expect([requests.length, writes.length]).toEqual([0, 0]);
 });
@@ -256,7 +259,7 @@ test("A refused lock is reported at once, and the manager is not used again", as
   let requests = 0;
   const request = () => {
     requests += 1;
-    return rejected();
+    return rejectWithRefusal();
   };
   vi.stubGlobal("navigator", { locks: { request, query: async () => ({ held: [] }) } });
   const tab = openTab();
@@ -270,7 +273,7 @@ test("A refused lock is reported at once, and the manager is not used again", as
 });
 
 test("A chat whose lock is refused reports this, and gets its response", async () => {
-  vi.stubGlobal("navigator", { locks: { request: rejected, query: async () => ({ held: [] }) } });
+  vi.stubGlobal("navigator", { locks: { request: rejectWithRefusal, query: async () => ({ held: [] }) } });
   const tab = openTab();
   const chat = createChatStore(tab.client, { id: "chat", model: "delta-5.3", storage: memoryStorage() });
   chat.subscribe(() => {});
@@ -284,9 +287,9 @@ test("A manager that refuses a later query is reported, and is not used again", 
   let queries = 0;
   const query = async () => {
     queries += 1;
-    return queries === 1 ? { held: [] } : rejected();
+    return queries === 1 ? { held: [] } : rejectWithRefusal();
   };
-  vi.stubGlobal("navigator", { locks: { query, request: silent } });
+  vi.stubGlobal("navigator", { locks: { query, request: waitForever } });
   const entry = { key: "a", model: video.model, submittedAt: Date.now(), state: "submitting", revision: 1 };
   for (const tab of [openTab(), openTab()]) {
     const storage = memoryStorage();
@@ -315,8 +318,8 @@ describe("a BroadcastChannel that", () => {
       close() {}
     };
   test.each([
-    ["can't be made", stubChannel(denied, () => {})],
-    ["refuses messages", stubChannel(() => {}, denied)],
+    ["can't be made", stubChannel(throwRefusal, () => {})],
+    ["refuses messages", stubChannel(() => {}, throwRefusal)],
   ])("%s lets each tab work separately, which is reported once", async (_, channel) => {
     vi.stubGlobal("BroadcastChannel", channel);
     const tab = openTab();
@@ -349,7 +352,7 @@ describe("a BroadcastChannel that", () => {
 
 describe("a browser's storage that", () => {
   class FakeRequest extends EventTarget {
-    error = refusal();
+    error = createRefusal();
   }
   /** Creates an `indexedDB` whose `open` ends with an event. */
   const stubIndexedDB = (open: (() => unknown) | undefined) => {
@@ -357,22 +360,22 @@ describe("a browser's storage that", () => {
     vi.stubGlobal("IDBRequest", FakeRequest);
     return indexedDBStorage({ name: `refused-${Math.random()}` });
   };
-  const failing = () => {
+  const failToOpen = () => {
     const request = new FakeRequest();
     queueMicrotask(() => request.dispatchEvent(new Event("error")));
     return request;
   };
   test.each([
-    ["throws on open (IndexedDB)", "indexed-db", () => stubIndexedDB(denied)],
-    ["fails to open (IndexedDB)", "indexed-db", () => stubIndexedDB(failing)],
+    ["throws on open (IndexedDB)", "indexed-db", () => stubIndexedDB(throwRefusal)],
+    ["fails to open (IndexedDB)", "indexed-db", () => stubIndexedDB(failToOpen)],
     ["is absent (IndexedDB)", "indexed-db", () => stubIndexedDB(undefined)],
-    ["can't be reached (localStorage)", "web-storage", () => webStorage(denied)],
+    ["can't be reached (localStorage)", "web-storage", () => webStorage(throwRefusal)],
     ["is absent (localStorage)", "web-storage", () => webStorage(() => null as never)],
   ] as const)(
     "%s leaves chats and tasks in memory, which is reported once",
-    async (_, feature, storageThat) => {
+    async (_, feature, createStorage) => {
       const tab = openTab();
-      const storage = storageThat();
+      const storage = createStorage();
       await useEverything(tab, storage);
       expect(tab.limits()).toEqual([feature]);
       expect(tab.failures()).toEqual([]);
@@ -409,9 +412,9 @@ describe("a browser's storage that", () => {
       revision: 1,
     };
     await storage.write("video-tasks", new Map([["k", stored]]));
-    let resolveQuery: () => void = () => {};
+    let resumeReads: () => void = () => {};
     const held = new Promise<void>((resolve) => {
-      resolveQuery = resolve;
+      resumeReads = resolve;
     });
     const tab = openTab();
     const list = createVideoTaskList(tab.client, {
@@ -420,13 +423,13 @@ describe("a browser's storage that", () => {
     list.subscribe(() => {});
     await tab.clock.advance(3000);
     expect([list.getSnapshot().length, tab.failures().length]).toEqual([0, 1]);
-    resolveQuery();
+    resumeReads();
     await waitForState(tab, list, ([entry]) => entry?.task?.state === "succeeded");
   });
 });
 
 test("A user can sign out in a page whose localStorage is refused", async () => {
   vi.stubGlobal("localStorage", undefined);
-  Object.defineProperty(globalThis, "localStorage", { configurable: true, get: denied });
+  Object.defineProperty(globalThis, "localStorage", { configurable: true, get: throwRefusal });
   expect(await signOut(openTab().client)).toEqual({ unsent: 0, errors: [] });
 });

@@ -72,7 +72,7 @@ test("a removed task causes no request to another gateway", async () => {
   const { requests, remove } = await openList("video-events");
   const before = requests.length;
   remove();
-  // an earlier request would have been sent before this one
+  // a request of the first list would have been sent before the request of this list
   const { requests: later, remove: removeLater } = await openList("video-events, video-watch");
   removeLater();
   await expect.poll(() => deletions(later)).toHaveLength(1);

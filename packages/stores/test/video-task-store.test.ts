@@ -34,7 +34,7 @@ const task = (data: object) =>
 const running = (progress: string) => () => task({ status: "IN_PROGRESS", progress });
 const success = () => task({ status: "SUCCESS", result_url: url });
 const failure = () => task({ status: "FAILURE", fail_reason: "not allowed" });
-const refusal = (status: number) => () =>
+const createRefusal = (status: number) => () =>
   Response.json({ error: { message: `refused with ${status}` } }, { status });
 
 /** Creates the presence of a page, which the test controls. */
@@ -296,7 +296,7 @@ describe("a video task", () => {
 
   test("leaves no entry after a rejected request", async () => {
     const storage = memoryStorage();
-    const { open, client } = openPage([success], { storage, create: refusal(400) });
+    const { open, client } = openPage([success], { storage, create: createRefusal(400) });
     expect(await open({ storage }).create(request)).toMatchObject({
       status: "error",
       error: { status: 400 },
@@ -326,7 +326,7 @@ describe("a video task", () => {
   });
 
   test("continues after failed polls, and shows the failure of the last poll", async () => {
-    const { open, watch, clock } = openPage([refusal(500), refusal(429), success]);
+    const { open, watch, clock } = openPage([createRefusal(500), createRefusal(429), success]);
     const video = open();
     watch(video);
     await video.create(request);
@@ -348,7 +348,7 @@ describe("a video task", () => {
   });
 
   test("ends as an error if polling is not allowed, and refetch polls again", async () => {
-    const { open, watch, becomes, queries } = openPage([refusal(401), success]);
+    const { open, watch, becomes, queries } = openPage([createRefusal(401), success]);
     const video = open();
     watch(video);
     video.attach("t-1");
@@ -367,7 +367,7 @@ describe("a video task", () => {
   });
 
   test("shows only its error after it ended by failures", async () => {
-    const { open, watch, clock } = openPage([refusal(500), refusal(401)]);
+    const { open, watch, clock } = openPage([createRefusal(500), createRefusal(401)]);
     const video = open();
     watch(video);
     video.attach("t-1");
@@ -627,7 +627,7 @@ describe("a video task", () => {
 
   test("calls onError in one store each time polling is not allowed", async () => {
     const reported: string[] = [];
-    const { open, watch } = openPage([refusal(401), refusal(403), failure]);
+    const { open, watch } = openPage([createRefusal(401), createRefusal(403), failure]);
     const stores = [
       open({ onSuccess: () => reported.push("none") }),
       ...["a", "b"].map((name) => open({ onError: (error) => reported.push(`${name} ${error.name}`) })),
@@ -769,7 +769,7 @@ describe("stored video tasks", () => {
     await settled();
 
     expect(JSON.stringify([...(await storage.read("video-tasks")).values()])).not.toContain('"raw"');
-    const third = openPage([refusal(500)], { storage });
+    const third = openPage([createRefusal(500)], { storage });
     expect(await listVideoTasks(third.client, { storage })).toMatchObject([
       { task: { state: "succeeded", url } },
     ]);
@@ -878,7 +878,7 @@ describe("stored video tasks", () => {
       },
     };
     const { client, presence, open, watch, clock } = openPage(
-      [running("10%"), running("10%"), refusal(401), running("10%")],
+      [running("10%"), running("10%"), createRefusal(401), running("10%")],
       { storage: counting },
     );
     const video = open({ storage: counting });
@@ -905,7 +905,7 @@ describe("stored video tasks", () => {
     const handle = { id: "t-1", model: request.model, createdAt: 1, queryableUntil: 2 };
     const stored = { key: "k", model: request.model, submittedAt: 1, state: "created", handle, revision: 1 };
     await storage.write("video-tasks", new Map([["k", stored]]));
-    const { open, watch, client, clock, queries } = openPage([refusal(404)], { storage });
+    const { open, watch, client, clock, queries } = openPage([createRefusal(404)], { storage });
     await listVideoTasks(client, { storage });
     const video = open({ storage });
     watch(video);
@@ -952,7 +952,7 @@ describe("stored video tasks", () => {
       const write = (changes: object) =>
         storage.write("video-tasks", new Map([["k", { ...entry, ...changes }]]));
       await write({ task, revision });
-      const opened = openPage([running("20%"), refusal(404)], { storage });
+      const opened = openPage([running("20%"), createRefusal(404)], { storage });
       const list = createVideoTaskList(opened.client, { storage, presence: opened.presence });
       opened.watch(list);
       await shows(list, (tasks) => tasks[0]?.task !== undefined);
@@ -1115,7 +1115,7 @@ describe("a task in two tabs", () => {
 
   test("ends in a tab whose own poll failed, without the error of that poll", async () => {
     const baseURL = `https://gateway-${Math.random()}.test`;
-    const left = openPage([refusal(401)], { baseURL });
+    const left = openPage([createRefusal(401)], { baseURL });
     const right = openPage([running("10%"), success], { baseURL });
     const [one, two] = [left.open(), right.open()];
     left.watch(one);

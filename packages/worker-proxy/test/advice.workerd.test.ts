@@ -4,7 +4,7 @@ import { createRequest, openProxy } from "./support/in-process.js";
 /* Options that a newcomer forgets: the log names each, once, and a caller is told nothing but what the spec says. */
 
 const log = vi.spyOn(console, "error").mockImplementation(() => {});
-const lines = () => log.mock.calls.map(([line]) => String(line));
+const listLines = () => log.mock.calls.map(([line]) => String(line));
 afterEach(() => log.mockClear());
 
 test("an origin that is not listed is named, once, for requests and preflights", async () => {
@@ -12,7 +12,7 @@ test("an origin that is not listed is named, once, for requests and preflights",
   for (const method of ["OPTIONS", "POST", "POST"])
     await call(createRequest({ method, headers: { origin: "https://mine.example" } }));
   await call(createRequest({ headers: { origin: "https://other.example" } }));
-  expect(lines()).toEqual([
+  expect(listLines()).toEqual([
     expect.stringMatching(/ `origins`: "https:\/\/mine\.example"$/),
     expect.stringContaining(': "https://other.example"'),
   ]);
@@ -23,9 +23,9 @@ test("an origin writes one line to the log, and all origins at most 21 in a minu
   await call(createRequest({ headers: { origin: `https://a".${"long".repeat(100)}` } }));
   for (let at = 0; at < 200; at += 1)
     await call(createRequest({ headers: { origin: `https://${at}.example` } }));
-  expect(lines()).toHaveLength(21);
-  expect(lines()[0]?.length).toBeLessThan(250);
-  expect(lines()[0]).toContain('\\"');
+  expect(listLines()).toHaveLength(21);
+  expect(listLines()[0]?.length).toBeLessThan(250);
+  expect(listLines()[0]).toContain('\\"');
 });
 
 test.each([
@@ -39,7 +39,7 @@ test.each([
   const { status, error, headers } = await call(createRequest({ path, body: { model: "delta-5.3" } }));
   expect([status, error?.["code"], headers.get("x-sluice-source")]).toEqual([404, "not_found", "proxy"]);
   expect(error?.["message"]).toContain("`routes`");
-  expect([lines(), reached]).toEqual([[], []]);
+  expect([listLines(), reached]).toEqual([[], []]);
 });
 
 test.each([
@@ -79,7 +79,7 @@ test.each([
           message: "another server responded, not the gateway; the proxy's operator checks `baseURL`",
         },
       });
-    expect(lines()).toEqual([expect.stringMatching(/another server responded.*: "baseURL"$/)]);
+    expect(listLines()).toEqual([expect.stringMatching(/another server responded.*: "baseURL"$/)]);
   },
 );
 
@@ -99,6 +99,6 @@ test.each(["/", "/admin", "/healthz", "/metrics"])(
   async (path) => {
     const { call } = openProxy();
     expect((await call(createRequest({ path }))).error?.["message"]).toBe("there is nothing at this path");
-    expect(lines()).toEqual([]);
+    expect(listLines()).toEqual([]);
   },
 );

@@ -18,16 +18,20 @@ type Proxy = Awaited<ReturnType<typeof startAttacked>>;
 
 const routes = ["chat", "images", "videos"];
 const models = ["delta-5.3", "gamma-image-5-0-260128", "beta3.0-video"];
-/** A request of each group that costs. */
+/** Requests of all groups that cost money. */
 const requests = [
   [CHATS, chat],
   [CHATS, stream],
   [IMAGES, { model: "gamma-image-5-0-260128", prompt: "a" }],
   [VIDEOS, { model: "beta3.0-video", input: { prompt: "a" } }],
 ] as const;
+/** Tokens that the Worker of `fixture/attacked.ts` reserves for a request without `max_tokens`, except for a video. */
+const RESERVED = 1000;
+/** Clients that may read one stored stream at the same time. */
+const MAX_READERS = 8;
 const error = '{"error":{"message":"busy","type":"a","code":"b"}}';
 
-test("a gateway that Cloudflare reports as down for an hour leaves every budget whole (case 49)", async () => {
+test("a gateway that Cloudflare reports as down for an hour costs no budget (case 49)", async () => {
   const proxy = await startAttacked({
     options: { routes, models },
     plan: { budget: { user: 60_000, all: 100_000 } },
@@ -47,7 +51,7 @@ test("a connection that fails in workerd is charged: the gateway may have done t
   });
   const { status, error } = await proxy.call("ada", chat);
   expect([status, error?.["code"]]).toEqual([502, "upstream_cut"]);
-  expect(await proxy.spent("ada")).toBe(1000);
+  expect(await proxy.spent("ada")).toBe(RESERVED);
   await proxy.close();
 });
 
@@ -90,7 +94,7 @@ describe("a reservation is released (case 49)", () => {
     expect(await proxy.spent(user)).toBe(0);
   });
 
-  test("A client that leaves before its body has come gets its reservation back", async () => {
+  test("if the client disconnects before it has sent its body", async () => {
     proxy.upstream.respondWith(reply(json('{"id":"1"}')));
     await proxy.raw(
       `POST ${CHATS} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer early\r\nContent-Type: application/json\r\nContent-Length: 5\r\nConnection: close\r\n\r\n{"mod`,
@@ -117,20 +121,20 @@ describe("a response that may have cost tokens", () => {
   afterAll(() => proxy.close());
 
   test.each<[string, RawResponse, number]>([
-    ["a total of null", streamed(createPiece("a"), stopped(), used(null), done), 1000],
-    ["no usage", streamed(createPiece("a"), stopped(), done), 1000],
+    ["a total of null", streamed(createPiece("a"), stopped(), used(null), done), RESERVED],
+    ["no usage", streamed(createPiece("a"), stopped(), done), RESERVED],
     [
       "a usage that is null",
       streamed(createPiece("a"), 'data: {"choices":[],"usage":null}\n\n', stopped(), done),
-      1000,
+      RESERVED,
     ],
-    ["a negative total", streamed(createPiece("a"), stopped(), used(-5), done), 1000],
-    ["a total in JSON of null", reply(json('{"id":"1","usage":{"total_tokens":null}}')), 1000],
-    ["a total that is a text", reply(json('{"id":"1","usage":{"total_tokens":"0"}}')), 1000],
+    ["a negative total", streamed(createPiece("a"), stopped(), used(-5), done), RESERVED],
+    ["a total in JSON of null", reply(json('{"id":"1","usage":{"total_tokens":null}}')), RESERVED],
+    ["a total that is a text", reply(json('{"id":"1","usage":{"total_tokens":"0"}}')), RESERVED],
     ["a total", streamed(createPiece("a"), stopped(), used(7), done), 7],
     ["a total in JSON", reply(json('{"id":"1","usage":{"total_tokens":8}}')), 8],
-    ["a cut behind an event", streamed(createPiece("a")), 1000],
-    ["its own timeout", reply(createResponse(504, "text/html", "")), 1000],
+    ["a cut after an event", streamed(createPiece("a")), RESERVED],
+    ["a timeout of the gateway", reply(createResponse(504, "text/html", "")), RESERVED],
   ])("is charged for %s (case 62)", async (what, respond, charge) => {
     proxy.upstream.respondWith(respond);
     const user = what.replaceAll(" ", "-");
@@ -139,7 +143,7 @@ describe("a response that may have cost tokens", () => {
   });
 });
 
-test("`n` multiplies what is reserved (case 53)", async () => {
+test("a request for `n` choices reserves the tokens of one choice `n` times (case 53)", async () => {
   const proxy = await startAttacked({
     options: { routes, models: { "delta-5.3": { max_tokens: 100, n: 8 } }, allowFields: ["n"] },
     plan: { budget: { user: 500 } },
@@ -157,7 +161,7 @@ describe("anonymous visitors with separate sessions (case 56)", () => {
   test.each([["address"], ["all"]])("share the budget by %s", async (by) => {
     const proxy = await startAttacked({
       options: { routes },
-      plan: { budget: { user: 10_000, session: 5000, [by]: 3000 } },
+      plan: { budget: { user: 10_000, session: 5000, [by]: 3 * RESERVED } },
     });
     proxy.upstream.respondWith(streamed(createPiece("a"), stopped(), done));
     const statuses: number[] = [];
@@ -172,7 +176,7 @@ describe("anonymous visitors with separate sessions (case 56)", () => {
   });
 
   test("share the budget of their network of 64 bits", async () => {
-    const proxy = await startAttacked({ options: { routes }, plan: { budget: { address: 2000 } } });
+    const proxy = await startAttacked({ options: { routes }, plan: { budget: { address: 2 * RESERVED } } });
     proxy.upstream.respondWith(streamed(createPiece("a"), stopped(), done));
     const call = async (address: string) =>
       (await proxy.call("ada", stream, { headers: { "cf-connecting-ip": address } })).status;
@@ -183,10 +187,10 @@ describe("anonymous visitors with separate sessions (case 56)", () => {
     await proxy.close();
   });
 
-  test("Anonymous visitors of one user are bounded by session too", async () => {
+  test("have a budget by session too, if all of them are one user", async () => {
     const proxy = await startAttacked({
       options: { routes },
-      plan: { budget: { user: 3000, session: 2000 } },
+      plan: { budget: { user: 3 * RESERVED, session: 2 * RESERVED } },
     });
     proxy.upstream.respondWith(streamed(createPiece("a"), stopped(), done));
     const call = async (token: string) => (await proxy.call(token, stream)).status;
@@ -196,7 +200,7 @@ describe("anonymous visitors with separate sessions (case 56)", () => {
   });
 });
 
-describe("with a stream log", () => {
+describe("with resumable streams", () => {
   let proxy: Proxy;
   beforeAll(async () => {
     proxy = await startAttacked({
@@ -241,7 +245,7 @@ describe("with a stream log", () => {
     });
     const headers = { "idempotency-key": "k-4" };
     const readers = await Promise.all(
-      Array.from({ length: 12 }, () => proxy.send("spender", stream, { headers })),
+      Array.from({ length: MAX_READERS + 4 }, () => proxy.send("spender", stream, { headers })),
     );
     expect(readers.filter(({ status }) => status === 429).length).toBe(4);
     finish();
@@ -249,7 +253,7 @@ describe("with a stream log", () => {
     expect(await proxy.spent("spender")).toBe(70);
   });
 
-  test("a gateway that refuses releases what its object reserved (case 49)", async () => {
+  test("a stream that the gateway refuses releases its reservation (case 49)", async () => {
     proxy.upstream.respondWith(reply(createResponse(429, "application/json", error)));
     for (let nth = 0; nth < 3; nth += 1) await call("outage", `k-5-${nth}`);
     expect(await proxy.spent("outage")).toBe(0);

@@ -1,7 +1,7 @@
 import { cloudflareAccess } from "@sluice/worker-proxy/auth";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { type Issuer, openIssuer } from "./support/auth-issuer.js";
-import { listenToLog, nobody, openSite, unknowable } from "./support/auth-visit.js";
+import { listenToLog, nobody, openSite, unavailable } from "./support/auth-visit.js";
 import { expectLog } from "./support/expected-log.js";
 
 expectLog(": 401 ");
@@ -74,7 +74,7 @@ test("every token is refused without the team's keys (case 33)", async () => {
   const log = listenToLog();
   const fetch = async () => Response.redirect("https://evil.example/certs", 302);
   const { visit } = openSite(cloudflareAccess({ teamDomain: TEAM, audience: TAG, fetch }));
-  expect(await visit({ [HEADER]: await token() })).toEqual(unknowable);
+  expect(await visit({ [HEADER]: await token() })).toEqual(unavailable);
   expect(log).toEqual([
     expect.stringContaining("authenticate failed: jwks: the request for the keys failed with status 302"),
   ]);

@@ -1,7 +1,7 @@
 import { jwt } from "@sluice/worker-proxy/auth";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { AUDIENCE, ISSUER, type Issuer, JWKS, openIssuer } from "./support/auth-issuer.js";
-import { expectNoPart, listenToLog, nobody, openSite, unknowable } from "./support/auth-visit.js";
+import { expectNoPart, listenToLog, nobody, openSite, unavailable } from "./support/auth-visit.js";
 import { createRequest } from "./support/in-process.js";
 
 const welcome = [200, "user-1"];
@@ -98,7 +98,7 @@ describe("the issuer's keys", () => {
     await issuer.rotate();
     const fresh = await issuer.token();
     issuer.respondWith(() => new Response("", { status: 500 }));
-    expect(await site.bearer(fresh)).toEqual(unknowable);
+    expect(await site.bearer(fresh)).toEqual(unavailable);
     issuer.respondWith();
     await wait(5000);
     expect(await site.bearer(fresh)).toEqual(welcome);
@@ -157,7 +157,7 @@ describe("every token is refused, and the log has the cause, when the keys' addr
   ])("%s", async (_, respond, problem) => {
     issuer.respondWith(respond);
     const token = await issuer.token();
-    for (let times = 0; times < 3; times += 1) expect(await site.bearer(token)).toEqual(unknowable);
+    for (let times = 0; times < 3; times += 1) expect(await site.bearer(token)).toEqual(unavailable);
     expect(issuer.keyRequests).toHaveLength(1);
     expect(issuer.keyRequests[0]?.redirect).toBe("manual");
     expect(log).toEqual(Array(3).fill(expect.stringMatching(problem)));
@@ -165,7 +165,7 @@ describe("every token is refused, and the log has the cause, when the keys' addr
 
     issuer.respondWith();
     await wait(4000);
-    expect(await site.bearer(token)).toEqual(unknowable);
+    expect(await site.bearer(token)).toEqual(unavailable);
     await wait(1000);
     expect(await site.bearer(token)).toEqual(welcome);
   });
@@ -179,7 +179,7 @@ describe("every token is refused, and the log has the cause, when the keys' addr
       const visit = site.bearer(await issuer.token());
       while (issuer.keyRequests.length === 0) await wait(0);
       await wait(5000);
-      expect(await visit).toEqual(unknowable);
+      expect(await visit).toEqual(unavailable);
       expect(issuer.keyRequests[0]?.signal.aborted).toBe(true);
       await wait(5000);
     }
@@ -190,7 +190,7 @@ describe("every token is refused, and the log has the cause, when the keys' addr
     const [jwk] = issuer.keys();
     issuer.respondWith(() => Response.json({ keys: [{ ...jwk, n: "AQAB" }] }));
     const token = await issuer.token();
-    expect(await site.bearer(token)).toEqual(unknowable);
+    expect(await site.bearer(token)).toEqual(unavailable);
     expect(log).toEqual([
       expect.stringContaining("authenticate failed: a key can't be used to check tokens"),
     ]);
@@ -204,10 +204,10 @@ test("known keys work for ten minutes while their address fails, and an unknown 
   await issuer.rotate();
   const unknown = await issuer.token();
   await wait(30_000);
-  expect(await site.bearer(unknown)).toEqual(unknowable);
+  expect(await site.bearer(unknown)).toEqual(unavailable);
   expect(await site.bearer(known)).toEqual(welcome);
   await wait(570_000);
-  expect(await site.bearer(known)).toEqual(unknowable);
+  expect(await site.bearer(known)).toEqual(unavailable);
 });
 
 test("a request whose fetch of the keys hangs delays other requests by a second", async () => {
@@ -223,6 +223,6 @@ test("a request whose fetch of the keys hangs delays other requests by a second"
   expect(await second).toEqual(welcome);
   expect(issuer.keyRequests).toHaveLength(2);
   await wait(4000);
-  expect(await first).toEqual(unknowable);
+  expect(await first).toEqual(unavailable);
   expect(await site.bearer(token)).toEqual(welcome);
 });

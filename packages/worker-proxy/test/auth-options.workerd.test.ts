@@ -1,7 +1,7 @@
 import { cloudflareAccess, jwt } from "@sluice/worker-proxy/auth";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { AUDIENCE, ISSUER, secretToken } from "./support/auth-issuer.js";
-import { expectNoPart, listenToLog, openSite, unknowable } from "./support/auth-visit.js";
+import { expectNoPart, listenToLog, openSite, unavailable } from "./support/auth-visit.js";
 
 const SECRET = "jP4mXw8Rz1Kc7Vb3Nq9Ld5Ht2Gf6Ys0A";
 const shared = { issuer: ISSUER, audience: AUDIENCE };
@@ -81,7 +81,7 @@ describe("with a secret that can't be used every token is refused, and the log h
   ])("a secret that %s", async (_, given, algorithms, problem) => {
     const site = openSite(jwt({ ...shared, algorithms, secret: given as never }));
     const token = await secretToken(SECRET);
-    expect(await site.bearer(token)).toEqual(unknowable);
+    expect(await site.bearer(token)).toEqual(unavailable);
     expect(log).toEqual([expect.stringMatching(problem)]);
     for (const hidden of [SECRET, token]) expect(() => expectNoPart(hidden, log.join())).not.toThrow();
   });

@@ -17,7 +17,7 @@ interface Service {
   readonly options: Pick<JWTOptions, "issuer" | "audience" | "authorizedParties">;
   /** The claims of a user's token. */
   readonly claims: Readonly<Record<string, unknown>>;
-  /** The claims by which a token differs that must not pass. */
+  /** Claims that each make a token invalid. */
   readonly wrong: readonly object[];
 }
 
@@ -80,7 +80,7 @@ const services: Readonly<Record<string, Service>> = {
 };
 
 describe.each(Object.entries(services))("%s", (_, { alg, options, claims, wrong }) => {
-  /** A token of the service. `sub` and `iss` are its own, and a claim that is undefined is not there. */
+  /** Opens a site, and creates tokens with the service's `sub` and `iss`. A claim that is undefined is left out. */
   async function open() {
     const issuer = await openIssuer(alg);
     const jwks = new URL("/jwks.json", options.issuer);

@@ -12,7 +12,7 @@ beforeEach(() => {
 afterEach(() => {
   log.mockClear();
 });
-const lines = () => log.mock.calls.flat() as string[];
+const listLines = () => log.mock.calls.flat() as string[];
 
 function fail(message = "no such table: users"): never {
   throw new TypeError(message);
@@ -44,7 +44,7 @@ test.each<[name: string, status: number, code: string, options: Partial<ProxyOpt
     expect([response.status, error?.["code"]]).toEqual([status, code]);
     expect(text + JSON.stringify([...headers])).not.toContain("no such table");
     expect(events).toMatchObject([{ status, code, outcome: "error" }]);
-    const [line = "", ...more] = lines();
+    const [line = "", ...more] = listLines();
     expect(more).toEqual([]);
     expect(line).toContain(
       `sluice proxy: ${status} ${code}, request ${headers.get("x-request-id")}: ${name}`,
@@ -68,7 +68,7 @@ test.each([
   });
   const headers = { cookie: "theme=dark; session=c00kie-of-ann" };
   await send(createRequest({ headers }), { KEY, DB_PASSWORD: "pw-of-db" } as Env);
-  const [line = ""] = lines();
+  const [line = ""] = listLines();
   expect(line).toMatch(/authenticate failed: TypeError: could not read <.*> in the table/);
   for (let at = 0; at + 8 <= secret.length; at += 1) expect(line).not.toContain(secret.slice(at, at + 8));
 });
@@ -79,12 +79,12 @@ test("the log has the causes behind an error, and is bounded (case 59)", async (
     fetch: () => Promise.reject(new TypeError(`fetch failed${"! ".repeat(2000)}`, { cause: refused })),
   });
   await call(createRequest());
-  expect(lines()[0]).toContain("TypeError: fetch failed! !");
-  expect(lines()[0]?.length).toBeLessThan(800);
+  expect(listLines()[0]).toContain("TypeError: fetch failed! !");
+  expect(listLines()[0]?.length).toBeLessThan(800);
   log.mockClear();
   const short = openProxy({ fetch: () => Promise.reject(new TypeError("fetch failed", { cause: refused })) });
   await short.call(createRequest());
-  expect(lines()[0]).toMatch(/TypeError: fetch failed .*: Error: connect ECONNREFUSED/);
+  expect(listLines()[0]).toMatch(/TypeError: fetch failed .*: Error: connect ECONNREFUSED/);
 });
 
 test("the log has the message of a plain object that was thrown, as some database clients throw it (case 59)", async () => {
@@ -92,7 +92,7 @@ test("the log has the message of a plain object that was thrown, as some databas
     authenticate: () => Promise.reject({ code: "42P01", message: "no such table: users" }),
   });
   await call(createRequest());
-  expect(lines()).toEqual([expect.stringMatching(/: authenticate failed: no such table: users$/)]);
+  expect(listLines()).toEqual([expect.stringMatching(/: authenticate failed: no such table: users$/)]);
 });
 
 test("a missing secret of the proxy and a missing one of `jwt` have different lines (case 59)", async () => {
@@ -103,7 +103,7 @@ test("a missing secret of the proxy and a missing one of `jwt` have different li
     authenticate: jwt<Env>({ secret: (env) => from(env, "JWT_SECRET"), issuer: "i", audience: "a" }),
   });
   await users.call(createRequest({ headers: { authorization: "Bearer a.b.c" } }));
-  expect(lines()).toEqual([
+  expect(listLines()).toEqual([
     expect.stringMatching(/500 misconfigured.*: secret: give at least 32 .*is the secret set\?$/),
     expect.stringMatching(/503 authentication_unavailable.*: jwt: secret: is empty; is the secret set\?$/),
   ]);
@@ -117,7 +117,7 @@ test("the log names an `authenticate` that reads the body (case 59)", async () =
     },
   });
   expect(await call(createRequest())).toMatchObject({ status: 500, error: { code: "misconfigured" } });
-  expect(lines()).toEqual([expect.stringContaining("authenticate: must leave the body unread")]);
+  expect(listLines()).toEqual([expect.stringContaining("authenticate: must leave the body unread")]);
   expect(reached).toEqual([]);
 });
 
@@ -126,12 +126,14 @@ test("a missing RATE_LIMITER names itself (case 59)", async () => {
     rateLimit: workersRateLimit((env: Env) => (env as unknown as { RATE_LIMITER: undefined }).RATE_LIMITER),
   });
   expect((await call(createRequest())).status).toBe(503);
-  expect(lines()).toEqual([expect.stringMatching(/rateLimit failed: rateLimit: its binding is missing$/)]);
+  expect(listLines()).toEqual([
+    expect.stringMatching(/rateLimit failed: rateLimit: its binding is missing$/),
+  ]);
 });
 
 test("a caller's mistake is not in the log (case 59)", async () => {
   const { call } = openProxy();
   await call(createRequest({ headers: { authorization: "none" } }));
   await call(createRequest({ body: "{" }));
-  expect(lines()).toEqual([]);
+  expect(listLines()).toEqual([]);
 });

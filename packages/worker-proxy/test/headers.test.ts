@@ -100,7 +100,7 @@ test("only the listed headers of the gateway are passed on, and the response is 
     ),
   );
   const { headers } = await proxy.call();
-  // what the server of the test itself adds
+  // the test's HTTP server adds these headers
   const names = [...headers.keys()].filter(
     (name) => !/^(connection|content-length|keep-alive|date|transfer-encoding)$/.test(name),
   );

@@ -4,7 +4,7 @@ import { createRequest, openProxy } from "./support/in-process.js";
 
 const health = () => createRequest({ method: "GET", path: "/health", headers: { authorization: "" } });
 const absent = () => Response.json({ error: { message: "not found" } }, { status: 404 });
-const open = (respond: (request: Request) => Response | Promise<Response>) =>
+const openHealth = (respond: (request: Request) => Response | Promise<Response>) =>
   openProxy({ plugins: [createHealth({ checkGateway: true })] }, respond);
 
 let lines: string[] = [];
@@ -22,7 +22,7 @@ describe("a health check that queries the gateway (case 137)", () => {
   test.each([404, 400, 429])(
     "is 200 if the gateway responds with %i: it has accepted the key",
     async (status) => {
-      const { call, reached } = open(() => Response.json({ error: { message: "no" } }, { status }));
+      const { call, reached } = openHealth(() => Response.json({ error: { message: "no" } }, { status }));
       expect((await call(health())).status).toBe(200);
       expect(reached.map(({ method, url }) => [method, url])).toEqual([
         ["GET", "https://gateway.example/v1/video/generations/sluice-health-check"],
@@ -42,14 +42,14 @@ describe("a health check that queries the gateway (case 137)", () => {
       "upstream_cut",
     ],
   ])("is 503 where %s, and the log says so once", async (_, respond, code) => {
-    const { call } = open(respond);
+    const { call } = openHealth(respond);
     for (let times = 0; times < 3; times += 1)
       expect(await call(health())).toMatchObject({ status: 503, text: JSON.stringify({ status: code }) });
     expect(lines).toHaveLength(1);
   });
 
   test("queries once for a hundred callers, and again after ten seconds", async () => {
-    const { call, reached } = open(absent);
+    const { call, reached } = openHealth(absent);
     const all = await Promise.all(Array.from({ length: 100 }, () => call(health())));
     expect(all.every(({ status }) => status === 200)).toBe(true);
     vi.setSystemTime(Date.now() + 9999);

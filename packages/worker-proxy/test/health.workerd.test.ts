@@ -8,9 +8,10 @@ import { KEY } from "./support/key.js";
 
 const health = { method: "GET", path: "/health" } as const;
 /** A proxy with `GET /health`. */
-const open = ({ plugins = [], ...options }: Partial<ProxyOptions<Env>> = {}) =>
+const openHealth = ({ plugins = [], ...options }: Partial<ProxyOptions<Env>> = {}) =>
   openProxy({ ...(options as object), plugins: [...plugins, createHealth()] });
-const nobody = { headers: { authorization: "" } };
+/** Headers of a request without a sign-in. */
+const signedOut = { headers: { authorization: "" } };
 
 const log = vi.spyOn(console, "error");
 beforeEach(() => {
@@ -20,18 +21,18 @@ afterEach(() => {
   log.mockClear();
 });
 
-const read = (env: Env, name: string) => (env as unknown as Record<string, string | undefined>)[name];
-const binding = (name: string) => (env: Env) => read(env, name) as never;
+const readVariable = (env: Env, name: string) => (env as unknown as Record<string, string | undefined>)[name];
+const binding = (name: string) => (env: Env) => readVariable(env, name) as never;
 const token = { issuer: "https://app.example", audience: "gateway-proxy" };
 
-test("is 200 without a sign-in when the proxy is set up, and sends nothing to the gateway", async () => {
-  const { call, reached, events } = open({
+test("GET /health is 200 without a sign-in if the proxy is configured, and sends nothing to the gateway", async () => {
+  const { call, reached, events } = openHealth({
     authenticate: () => {
       throw new Error("must not be asked");
     },
     rateLimit: () => ({ retryAfterMs: 1 }),
   });
-  const { status, text, headers } = await call(createRequest({ ...health, ...nobody }));
+  const { status, text, headers } = await call(createRequest({ ...health, ...signedOut }));
   expect([status, text]).toEqual([200, '{"status":"ok"}']);
   expect([headers.get("cache-control"), headers.get("x-content-type-options")]).toEqual([
     "no-store",
@@ -41,10 +42,10 @@ test("is 200 without a sign-in when the proxy is set up, and sends nothing to th
   expect(events).toMatchObject([{ route: "health", method: "GET", status: 200 }]);
 });
 
-/** A binding that is there. */
+/** A value for any binding that must not be missing. */
 const namespace = { get() {}, idFromName() {} } as unknown as DurableObjectNamespace;
 const SECRET = `whsec_${btoa("a secret of the app, 32 and more")}`;
-const hook = (given: Partial<WebhookOptions<Env>>): Partial<ProxyOptions<Env>> => ({
+const createWebhookOptions = (given: Partial<WebhookOptions<Env>>): Partial<ProxyOptions<Env>> => ({
   host: cloudflareHost(() => namespace),
   plugins: [
     videoWatch<Env>({
@@ -53,24 +54,24 @@ const hook = (given: Partial<WebhookOptions<Env>>): Partial<ProxyOptions<Env>> =
   ],
 });
 
-/** Options of which nothing is set in `env`, and the name that the log has for each. */
+/** Options whose values are missing in `env` or invalid, with the start of the line in the log. */
 const unset: readonly [line: string, options: Partial<ProxyOptions<Env>>][] = [
-  ["apiKey: is the secret set? Give one key", { apiKey: (env) => read(env, "GATEWAY_API_KEY") }],
+  ["apiKey: is the secret set? Give one key", { apiKey: (env) => readVariable(env, "GATEWAY_API_KEY") }],
   [
     "baseURL: give the gateway's address, https://gateway.example.com, without a name, password",
-    { baseURL: (env) => read(env, "GATEWAY_URL") as string },
+    { baseURL: (env) => readVariable(env, "GATEWAY_URL") as string },
   ],
   ["baseURL: is the proxy's own address", { baseURL: () => "https://proxy.example" }],
   ["models: give the ids", { models: async () => [] }],
-  ["secret: give at least 32", { secret: (env) => read(env, "PROXY_SECRET") }],
+  ["secret: give at least 32", { secret: (env) => readVariable(env, "PROXY_SECRET") }],
   [
     "jwt: secret: is empty",
-    { authenticate: jwt<Env>({ ...token, secret: (env) => read(env, "JWT_SECRET") }) },
+    { authenticate: jwt<Env>({ ...token, secret: (env) => readVariable(env, "JWT_SECRET") }) },
   ],
   ["jwt: secret: is shorter than 32 bytes", { authenticate: jwt<Env>({ ...token, secret: () => "short" }) }],
   [
     "jwks: is not a URL",
-    { authenticate: jwt<Env>({ ...token, jwks: (env) => read(env, "JWKS") as string }) },
+    { authenticate: jwt<Env>({ ...token, jwks: (env) => readVariable(env, "JWKS") as string }) },
   ],
   ["rateLimit: its binding is missing", { rateLimit: workersRateLimit(binding("RATE_LIMITER")) }],
   [
@@ -85,26 +86,35 @@ const unset: readonly [line: string, options: Partial<ProxyOptions<Env>>][] = [
     "cloudflareHost: its binding is missing",
     { host: cloudflareHost(binding("SLUICE")), plugins: [videoWatch<Env>()] },
   ],
-  ["webhook: url: give a URL, https://", hook({ url: (env) => read(env, "WEBHOOK_URL") })],
-  ["webhook: url: must be https", hook({ url: () => "http://app.example/hook" })],
+  [
+    "webhook: url: give a URL, https://",
+    createWebhookOptions({ url: (env) => readVariable(env, "WEBHOOK_URL") }),
+  ],
+  ["webhook: url: must be https", createWebhookOptions({ url: () => "http://app.example/hook" })],
   [
     "webhook: url: must be https, without a name or password",
-    hook({ url: () => `https://a:${KEY}@b.example` }),
+    createWebhookOptions({ url: () => `https://a:${KEY}@b.example` }),
   ],
-  ["webhook: secret: give whsec_", hook({ secret: (env) => read(env, "WEBHOOK_SECRET") as string })],
-  ["webhook: secret: give whsec_", hook({ secret: () => `whsec_${KEY}` })],
+  [
+    "webhook: secret: give whsec_",
+    createWebhookOptions({ secret: (env) => readVariable(env, "WEBHOOK_SECRET") as string }),
+  ],
+  ["webhook: secret: give whsec_", createWebhookOptions({ secret: () => `whsec_${KEY}` })],
 ];
 
-test.each(unset)("is 503 and no more, and the log has: %s (case 59)", async (line, options) => {
-  const { call, reached, events } = open({ ...options });
-  const { status, text } = await call(createRequest({ ...health, ...nobody }));
-  expect([status, text]).toEqual([503, '{"status":"misconfigured"}']);
-  const lines = log.mock.calls.flat().join("\n");
-  expect(lines).toContain(`sluice proxy: health: ${line}`);
-  expect(lines).not.toContain(KEY);
-  expect(reached).toEqual([]);
-  expect(events).toMatchObject([{ route: "health", status: 503, outcome: "error" }]);
-});
+test.each(unset)(
+  "GET /health is 503 without a reason, and the log has: %s (case 59)",
+  async (line, options) => {
+    const { call, reached, events } = openHealth({ ...options });
+    const { status, text } = await call(createRequest({ ...health, ...signedOut }));
+    expect([status, text]).toEqual([503, '{"status":"misconfigured"}']);
+    const lines = log.mock.calls.flat().join("\n");
+    expect(lines).toContain(`sluice proxy: health: ${line}`);
+    expect(lines).not.toContain(KEY);
+    expect(reached).toEqual([]);
+    expect(events).toMatchObject([{ route: "health", status: 503, outcome: "error" }]);
+  },
+);
 
 const hosts: readonly [what: string, hosts: unknown, status: number][] = [
   ["a list that is missing", undefined, 503],
@@ -121,7 +131,7 @@ const hosts: readonly [what: string, hosts: unknown, status: number][] = [
 test.each(hosts)(
   "a host of the archive is accepted or named in the log: %s (case 59)",
   async (_, list, status) => {
-    const { call } = open({
+    const { call } = openHealth({
       host: cloudflareHost(() => namespace),
       plugins: [
         fileStore<Env>({
@@ -131,7 +141,7 @@ test.each(hosts)(
         }),
       ],
     });
-    const response = await call(createRequest({ ...health, ...nobody }));
+    const response = await call(createRequest({ ...health, ...signedOut }));
     expect(response.status).toBe(status);
     const lines = log.mock.calls
       .flat()
@@ -141,23 +151,24 @@ test.each(hosts)(
 );
 
 test("the log names each missing setting (case 59)", async () => {
-  const { call } = open({
-    apiKey: (env) => read(env, "GATEWAY_API_KEY"),
-    secret: (env) => read(env, "PROXY_SECRET"),
-    authenticate: jwt<Env>({ ...token, secret: (env) => read(env, "JWT_SECRET") }),
+  const { call } = openHealth({
+    apiKey: (env) => readVariable(env, "GATEWAY_API_KEY"),
+    secret: (env) => readVariable(env, "PROXY_SECRET"),
+    authenticate: jwt<Env>({ ...token, secret: (env) => readVariable(env, "JWT_SECRET") }),
     rateLimit: workersRateLimit(binding("RATE_LIMITER")),
   });
   expect((await call(createRequest(health))).status).toBe(503);
   const lines = log.mock.calls.flat().join("\n");
   for (const name of ["GATEWAY_API_KEY", "PROXY_SECRET", "JWT_SECRET", "RATE_LIMITER"])
     expect(lines.match(new RegExp(`not set: .*env\\.${name}`, "g"))).toHaveLength(1);
+  // a line for each setting, and the line with all names
   expect(log).toHaveBeenCalledTimes(5);
 });
 
-test("is 200 with the same options once all is set (case 59)", async () => {
-  const { call } = open({
-    secret: (env) => read(env, "PROXY_SECRET"),
-    authenticate: jwt<Env>({ ...token, secret: async (env) => read(env, "JWT_SECRET") }),
+test("GET /health is 200 with the same options once all variables are set (case 59)", async () => {
+  const { call } = openHealth({
+    secret: (env) => readVariable(env, "PROXY_SECRET"),
+    authenticate: jwt<Env>({ ...token, secret: async (env) => readVariable(env, "JWT_SECRET") }),
     rateLimit: workersRateLimit(binding("RATE_LIMITER")),
     host: cloudflareHost(binding("SLUICE")),
     plugins: [videoWatch<Env>()],
@@ -168,21 +179,21 @@ test("is 200 with the same options once all is set (case 59)", async () => {
   expect(log).not.toHaveBeenCalled();
 });
 
-test("does not exist without the plugin", async () => {
-  expect((await open().call(createRequest(health))).status).toBe(200);
+test("GET /health is 404 without the plugin", async () => {
+  expect((await openHealth().call(createRequest(health))).status).toBe(200);
   expect((await openProxy().call(createRequest(health))).status).toBe(404);
 });
 
-test("has one method, and the base path before it", async () => {
-  const { call } = open({ basePath: "/api" });
+test("/health has only the method GET, and follows the base path", async () => {
+  const { call } = openHealth({ basePath: "/api" });
   expect((await call(createRequest({ ...health, path: "/api/health" }))).status).toBe(200);
   expect((await call(createRequest(health))).status).toBe(404);
   const { status, headers } = await call(createRequest({ path: "/api/health" }));
   expect([status, headers.get("allow")]).toEqual([405, "GET, OPTIONS"]);
 });
 
-test("is read by allowed pages alone", async () => {
-  const { call } = open({});
+test("GET /health is readable only for pages of allowed origins", async () => {
+  const { call } = openHealth({});
   const from = (origin: string) => call(createRequest({ ...health, headers: { origin } }));
   expect((await from("https://app.example")).headers.get("access-control-allow-origin")).toBe(
     "https://app.example",

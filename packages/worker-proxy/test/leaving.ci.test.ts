@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { CHATS, chat, startAttacked, stream } from "./support/attacked.js";
 import { createPiece, done, stopped, streamHead } from "./support/raw-gateway.js";
 
-/* Clients that leave raw workerd over a socket of their own: what workerd sees of it, and what bounds the rest. */
+/* Clients that close their socket to workerd: which closes workerd notices, and which limits end the other requests. */
 
 /** Longest silence of the gateway before its headers: all that ends a request whose client has closed in order. */
 const HEADERS_MS = 3000;

@@ -44,7 +44,7 @@ function openMetered(respond?: Respond, options: Options = {}) {
     },
     respond,
   );
-  // as a remote store: only `waitUntil` waits for it
+  // a write takes time, as to a remote store, and only `waitUntil` waits for its end
   async function write(word: (typeof calls)[number]): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve));
     calls.push(word);
@@ -410,7 +410,7 @@ test.each([
 
 test("a meter that can't settle changes no response, and is in the log", async () => {
   const log = vi.spyOn(console, "error").mockImplementation(() => {});
-  // looks like words, so that only the option tells that it is a key
+  // no pattern matches this key: the proxy can redact it only because it is the option
   const apiKey = "key-of-letters-alone";
   const settle = () => {
     throw new Error(`of ${KEY} and ${apiKey}`);

@@ -16,7 +16,7 @@ afterEach(() => {
 const pass = (ms: number) => void vi.setSystemTime(Date.now() + ms);
 
 /** A gateway that responds with this status. */
-const failing = (status: number, headers: Record<string, string> = {}) =>
+const createFailure = (status: number, headers: Record<string, string> = {}) =>
   new Response('{"error":{"message":"down"}}', {
     status,
     headers: { "content-type": "application/json", ...headers },
@@ -24,7 +24,7 @@ const failing = (status: number, headers: Record<string, string> = {}) =>
 
 describe("the log of an outage (case 134)", () => {
   test("has one line for forty equal ones, then their number, and each request has its event", async () => {
-    const { call, events } = openProxy({}, () => failing(500));
+    const { call, events } = openProxy({}, () => createFailure(500));
     for (let times = 0; times < 40; times += 1) await call(createRequest());
     expect(lines).toEqual([
       expect.stringMatching(/502 upstream_error, request [\w-]+: the gateway failed with 500/),
@@ -40,7 +40,7 @@ describe("the log of an outage (case 134)", () => {
 
   test("has the number also where the outage is over, at the next refusal of any kind", async () => {
     let isDown = true;
-    const { call } = openProxy({}, () => (isDown ? failing(503) : Response.json({ choices: [] })));
+    const { call } = openProxy({}, () => (isDown ? createFailure(503) : Response.json({ choices: [] })));
     for (let times = 0; times < 3; times += 1) await call(createRequest());
     isDown = false;
     pass(90_000);
@@ -85,8 +85,8 @@ describe("the `retry-after` of a failure (case 135)", () => {
 
   test.each<[string, () => Response]>([
     ["the gateway can't be reached", gone],
-    ["the gateway fails with 500", () => failing(500)],
-    ["the gateway fails with 503", () => failing(503)],
+    ["the gateway fails with 500", () => createFailure(500)],
+    ["the gateway fails with 503", () => createFailure(503)],
   ])("is 1 to 3 seconds where %s: nothing was billed", async (_, respond) => {
     const { status, headers } = await openProxy({}, respond).call(createRequest());
     expect([status, headers.get("retry-after")]).toEqual([502, expect.stringMatching(SHORT)]);
@@ -102,19 +102,19 @@ describe("the `retry-after` of a failure (case 135)", () => {
   });
 
   test("is the gateway's own where it has one", async () => {
-    const { headers } = await openProxy({}, () => failing(503, { "retry-after": "17" })).call(
+    const { headers } = await openProxy({}, () => createFailure(503, { "retry-after": "17" })).call(
       createRequest(),
     );
     expect(headers.get("retry-after")).toBe("17");
   });
 
   test.each<[string, () => Response]>([
-    ["the response may be paid", () => failing(504)],
+    ["the response may be paid", () => createFailure(504)],
     [
       "the response broke off",
       () => new Response('{"choices":', { headers: { "content-type": "application/json" } }),
     ],
-    ["the key is refused", () => failing(401)],
+    ["the key is refused", () => createFailure(401)],
     [
       "the server is not a gateway",
       () => new Response("<h1>hello</h1>", { headers: { "content-type": "text/html" } }),

@@ -38,7 +38,7 @@ const both = [
   ["pumped", pumped],
 ] as const;
 
-/** A gateway that goes on for ever, counts what was taken from it, and does not hear an abort by itself. */
+/** Creates an endless response, which counts its reads. An abort of the request does not end it. */
 function endless(filling = "") {
   const seen = { pulled: 0, isCancelled: false };
   const body = new ReadableStream<Uint8Array>(
@@ -273,7 +273,7 @@ test("events of a stream that is read go on as they come, and none of them waits
   let received = "";
   while (!received.includes("c")) received += (await reader?.read())?.value;
   expect(received).toBe("data: a\n\ndata: b\n\ndata: c\n\n");
-  // nothing more is coming: what is there must not be held for it
+  // the stream pauses here: received events must not wait for later events
   send("d");
   expect((await reader?.read())?.value).toBe("data: d\n\n");
   await reader?.cancel();

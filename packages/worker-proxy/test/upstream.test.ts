@@ -5,7 +5,7 @@ import { chunk, done, finish, ok, reply, startUpstream } from "./support/upstrea
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;
 beforeAll(async () => {
-  // with `chunkMs` this proxy reads the streams; a slow machine does not reach it
+  // with `chunkMs` the proxy reads the streams; even a slow machine does not take a minute
   proxy = await startProxy({ options: { limits: { maxBodyBytes: 1000 }, timeout: { chunkMs: 60_000 } } });
 });
 afterAll(() => proxy.close());
@@ -222,7 +222,7 @@ test("a refusal whose body never ends stays a refusal at once (case 63)", async 
   const own = await impatient({ chunkMs: 200 });
   own.upstream.respondWith((response) => {
     response.writeHead(400, json).write('{"error":');
-    // each byte comes well within `chunkMs`: only a total ends it
+    // each byte arrives well within `chunkMs`, so only the time for the whole body ends it
     const more = setInterval(() => response.write(" "), 20);
     response.on("close", () => clearInterval(more));
   });

@@ -6,8 +6,8 @@ import { isReader, runAll, runFaults } from "./run.ts";
 /*
  * Writes the results of docs/comparison.md:
  *
- *   node tests/clients/faults/table.ts                   as they are stored
- *   node tests/clients/faults/table.ts --run             after it has run all clients, in two minutes
+ *   node tests/clients/faults/table.ts                   writes the stored results
+ *   node tests/clients/faults/table.ts --run             first runs all clients, which takes two minutes
  *   node tests/clients/faults/table.ts --client openai   prints the verdicts of one client, and writes nothing
  */
 

@@ -25,7 +25,7 @@ interface Opened {
   readonly warnings?: readonly string[];
 }
 
-/** Creates an emulator, and the provider for a client of it. */
+/** Creates an emulator, and an AI SDK provider whose client reaches the emulator through `route`. */
 export function open(
   route: (typeof routes)[number] = "gateway",
   { emulator, client, network = (request, send) => send(request), warnings = [] }: Opened = {},

@@ -378,11 +378,11 @@ describe("stopping", () => {
 
     const after = new AbortController();
     const { connection, client: other } = openConnection();
-    const startStream = catchError(streamChat(other, question, { signal: after.signal }).result());
+    const failure = catchError(streamChat(other, question, { signal: after.signal }).result());
     connection.send(greeting);
     await connection.wanted();
     after.abort(reason);
-    expect(await startStream).toBe(reason);
+    expect(await failure).toBe(reason);
   });
 
   test("A signal that has already aborted sends nothing", async () => {
@@ -492,8 +492,8 @@ describe("a time limit", () => {
 
   test.each([
     ["without headers", false],
-    ["behind comments", true],
-  ])("for the first content counts from sending, and is longer than the next: %s", async (_, isOpen) => {
+    ["with comments only", true],
+  ])("for the first content is 5 minutes from sending the request: a response %s", async (_, isOpen) => {
     const clock = stoppedClock();
     const connection = openBody();
     const { client } = createTestClient(
@@ -572,7 +572,6 @@ describe("a time limit", () => {
     }
   });
 
-  // workerd takes ten seconds for them, and a busy machine many more
   test("chunkMs leaves no trace of 200 streams that are abandoned after one read", async () => {
     const clock = stoppedClock();
     const { client } = createTestClient(
@@ -677,8 +676,10 @@ describe("reading", () => {
     expect(stream.textStream).toBe(stream.textStream);
     expect(await collect(stream)).toHaveLength(4);
   });
+});
 
-  test("gives a refusal as a response with its status, and throws an error of the client's own", async () => {
+describe("toResponse()", () => {
+  test("returns a refusal of the gateway with its status, and rejects if the client fails", async () => {
     const refused = createTestClient(() => Response.json({ error: { message: "no" } }, { status: 403 }));
     expect((await toResponse(streamChat(refused.client, question))).status).toBe(403);
     const invalid = { ...question, messages: [] };
@@ -691,7 +692,7 @@ describe("reading", () => {
     await expect(toResponse(streamChat(own.client, question))).rejects.toThrow("signed out");
   });
 
-  test("gives its response the headers of a stream, and the caller's own", async () => {
+  test("returns the headers of a stream, and the caller's own headers", async () => {
     const plain = await toResponse(startStream(whole));
     expect(Object.fromEntries(plain.headers)).toEqual({
       "content-type": "text/event-stream; charset=utf-8",
@@ -708,7 +709,7 @@ describe("reading", () => {
     await Promise.all([plain.body?.cancel(), body?.cancel()]);
   });
 
-  test("sends the role once, and everything that the response contains", async () => {
+  test("returns a stream with everything that the response contains, and the role once", async () => {
     const call = (fields: object) => frame({ tool_calls: [{ index: 0, ...fields }] });
     const content =
       frame({ reasoning_content: "Hm." }) +
@@ -744,7 +745,7 @@ describe("reading", () => {
   test.each([
     [{ status: 429, headers: { "retry-after": "1.5", "x-request-id": "r-1" } }, 429, "2", "r-1"],
     [{ status: 307 }, 502, null, null],
-  ])("gives the response %j as a response with its status and headers", async (init, status, wait, id) => {
+  ])("returns the failed response %j as %i with its wait and its id", async (init, status, wait, id) => {
     const refusal = () =>
       Response.json({ error: { message: "no", type: "t", code: "c", param: "p" } }, { ...init });
     const { client } = createTestClient(refusal, { retry: { limit: 0 } });
@@ -757,7 +758,7 @@ describe("reading", () => {
       expect(await response.json()).toEqual({ error: { message: "no", type: "t", code: "c", param: "p" } });
   });
 
-  test("sends the same response to the next client, and a truncated one stays truncated", async () => {
+  test("returns the same response for the next client, and a truncated one stays truncated", async () => {
     const relayed = (content: string) => createTestClient(() => toResponse(startStream(content))).client;
     const tools =
       frame({ reasoning_content: "Hm." }) +

@@ -128,11 +128,11 @@ export const question = {
 
 /** A clock that stands still until a test moves it. A test must not end while a call moves its clock. */
 export function stoppedClock(): Clock & {
-  /** Lets `ms` pass, waking whoever's time comes, in order. */
+  /** Advances the time by `ms`, and ends each sleep at its time, in order. */
   advance(ms: number): Promise<void>;
-  /** Goes to the next sleeper's time and wakes it, or to `until` if nobody's comes before. */
+  /** Advances the time to the end of the next sleep, but not beyond `until`. */
   advanceToNext(until: number): Promise<void>;
-  /** Lets steps of `ms` pass until `promise` has settled, and settles as it does. Fails after 1,000 steps. */
+  /** Advances the time in steps of `ms` until `promise` has settled, and returns its result. Fails after 1,000 steps. */
   advanceUntil<T>(promise: Promise<T>, ms: number): Promise<T>;
   /** Number of sleeps that are not over. */
   sleeping(): number;
@@ -207,9 +207,8 @@ export function stoppedClock(): Clock & {
 const locks = globalThis.navigator?.locks as LockManager | undefined;
 
 /**
- * Resolves when everything has run that waits for nothing but promises, parts of the client that are loaded, and the
- * platform's locks. A browser's locks live in another process, which responds in the order of the questions: a clock must
- * not run ahead of them.
+ * Resolves when all code has run that waits only for promises, loaded chunks of the client, and the platform's locks. A
+ * browser's locks live in another process, which responds in order: a fake clock must not run ahead of its responses.
  */
 export async function settled(): Promise<void> {
   // in workerd the code of an `import()` comes in a turn of the whole event loop, though it is loaded
@@ -263,7 +262,7 @@ export function waitForTurn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
-/** Resolves as soon as a store shows what is wanted. */
+/** Resolves as soon as `isWanted` is true for the state of a store. */
 export function shows<State>(store: Store<State>, isWanted: (state: State) => boolean): Promise<void> {
   return new Promise((resolve) => {
     const check = () => {

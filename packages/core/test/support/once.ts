@@ -80,7 +80,7 @@ export function openOnce(
     const respond = Promise.resolve(gateway(sent.length, request));
     if (key !== null && features !== null) memory.set(key, { body, response: respond });
     const response = await respond;
-    // what bills nothing may be asked again
+    // a request that costs nothing may be sent again
     if (key !== null && response.status >= 400 && response.status < 500 && response.status !== 408)
       memory.delete(key);
     return response.clone();

@@ -10,8 +10,8 @@ const HEADERS_MS = 60_001;
 const REFUSAL_MS = 5000;
 
 /**
- * A client whose queries get `steps` as responses, the last one for ever, under a clock that goes on only when the loop
- * waits: for its pause, or for a response that does not come. Runtimes differ in how many turns the rest takes.
+ * Creates a client whose polls get the responses `steps`, and then the last one again and again. The clock advances only while
+ * the polling loop waits, for its pause or for a response, because runtimes need different numbers of turns for the rest.
  */
 export function startPolling(
   steps: readonly Step[],

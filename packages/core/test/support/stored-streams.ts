@@ -6,7 +6,7 @@ const encoder = new TextEncoder();
 /** End of a connection: as if the response were over, with an error, not at all, or with the proxy's mark of a cut. */
 export type Ending = "end" | "drop" | "silence" | "upstream_cut";
 
-/** A connection that gives this many bytes of what was requested, and then ends so. */
+/** A connection that delivers so many bytes of the requested response, and then ends in this way. */
 export interface Cut {
   readonly bytes: number;
   readonly ending: Ending;
@@ -43,7 +43,7 @@ export function serveStored(
   return { client, requests, attempts: () => requests.map(describeRequest) };
 }
 
-/** The events of a stored response, numbered, behind one of them. */
+/** Writes the events of a stored response with their ids, without the first `behind` events. */
 export function addIds(events: readonly string[], behind = 0): string {
   return events
     .map((event, nth) => `id: ${nth + 1}\n${event}`)

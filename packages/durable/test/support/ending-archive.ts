@@ -29,7 +29,7 @@ const readRows = reading("tests/file-rows", async ({ key, query }) => {
 
 /**
  * An archive whose process can end at each commit of its database, and before and after each call of its bucket and of the
- * hosts of results. The next process begins with the file of the database as it was then.
+ * hosts of results. The next process starts with the database file of that moment.
  */
 export async function openEndingArchive(given: Given = {}) {
   const folder = await mkdtemp(join(tmpdir(), "sluice-files-"));
@@ -132,7 +132,7 @@ export async function openEndingArchive(given: Given = {}) {
     },
     /** The events of all processes. */
     events: () => stores.flatMap((one) => one.jobEvents()),
-    /** Does some work in a process that ends at a step of it. Returns false where it took fewer steps. */
+    /** Does some work in a process that ends at step `count` of the work. Returns false if the work has fewer steps. */
     async endDuring(count: number, work: () => Promise<unknown>): Promise<boolean> {
       const mine = process;
       steps = 0;

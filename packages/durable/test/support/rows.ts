@@ -1,18 +1,18 @@
 import type { ObjectState, ObjectStorage } from "../../src/host/cloudflare-types.js";
 
-/** Rows that an object has read and written; an alarm that is set is one written row. */
+/** Rows that a Durable Object has read and written. An alarm that is set counts as one written row. */
 export interface Rows {
   read: number;
   written: number;
 }
 
-/** A cursor of the platform, which counts rows. */
+/** A cursor with the platform's counts: of all rows so far, which grow while the cursor is read. */
 type Cursor = ReturnType<ObjectStorage["sql"]["exec"]> & {
   readonly rowsRead: number;
   readonly rowsWritten: number;
 };
 
-/** The state of an object whose rows are counted. */
+/** Wraps the state of a Durable Object, and counts its rows in `rows`. */
 export function countedState(
   state: ObjectState,
   rows: Rows = { read: 0, written: 0 },

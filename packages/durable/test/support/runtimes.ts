@@ -13,7 +13,7 @@ const wrangler = createRequire(createRequire(import.meta.url).resolve("wrangler/
 const { default: workerd } = wrangler("workerd") as { default: string };
 const binary = (name: string, path: string) => join(binaries.resolve(`${name}/package.json`), path);
 
-/** Runs `worker.js` of its folder, and prints the port as `{ "port": 8787 }` on its third output. */
+/** A command that serves `worker.js` of its folder, and prints `{ "port": 8787 }` to its standard output. */
 interface Runtime {
   readonly command: readonly [program: string, ...args: string[]];
   readonly files: Readonly<Record<string, string>>;
@@ -36,7 +36,7 @@ import { writeSync } from "node:fs";
 ${serve}
 writeSync(1, JSON.stringify({ port: server.port ?? server.addr.port }) + "\\n");`;
 
-/** The runtimes that serve a Worker, but for Node, in which the tests are. */
+/** The runtimes that serve a Worker, except Node, which runs the tests. */
 export const runtimes = {
   workerd: {
     command: [workerd, "serve", "--control-fd=1", "config.capnp"],
@@ -60,7 +60,7 @@ export const runtimes = {
   },
 } as const satisfies Record<string, Runtime>;
 
-/** Serves a fixture, `durable/test/fixture/….ts` with a `fetch` as its default export, in a runtime of its own process. */
+/** Starts a process of a runtime that serves a fixture: `durable/test/fixture/….ts`, whose default export has a `fetch`. */
 export async function startRuntime(name: keyof typeof runtimes, fixture: string) {
   const { command, files } = runtimes[name];
   const folder = await mkdtemp(join(tmpdir(), "sluice-runtime-"));
@@ -81,7 +81,11 @@ export async function startRuntime(name: keyof typeof runtimes, fixture: string)
   };
 }
 
-/** @throws {Error} with its lines, where it ends before it listens */
+/**
+ * Reads the port that a runtime prints.
+ *
+ * @throws {Error} with the lines of its error output, if the runtime ends before it listens
+ */
 async function readPort(child: ChildProcess): Promise<number> {
   const lines: string[] = [];
   createInterface(child.stderr as Readable).on("line", (line) => lines.push(line));
@@ -89,5 +93,5 @@ async function readPort(child: ChildProcess): Promise<number> {
     const { port } = JSON.parse(line) as { port?: number };
     if (port !== undefined) return port;
   }
-  throw new Error(`it ended before it listened: ${lines.join("\n")}`);
+  throw new Error(`the runtime ended before it listened: ${lines.join("\n")}`);
 }

@@ -162,7 +162,7 @@ function watchHost(host: ClosableHost) {
       running.clear();
       await host.close(0);
     },
-    /** Fails what a crashed process waits for, so that nothing of it stays in this one. */
+    /** Rejects every pending operation of a crashed process, so that its code stops running in this process. */
     bury: () => bury(),
     /** Operations that fail, by their names. */
     fails: (_: string) => false,

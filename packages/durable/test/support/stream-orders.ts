@@ -5,11 +5,11 @@ import { KEY } from "../../../worker-proxy/test/support/key.js";
 import type { Random } from "../../../worker-proxy/test/support/random.js";
 
 /*
- * Random orders of all that happens to the stored streams of a user, on any host.
+ * Random orders of requests, faults and lost processes for the stored streams of one user, on any host.
  */
 
 /** Streams of a user that may be open at once. */
-const PLACES = 3;
+const MAX_STREAMS = 3;
 /** Steps of one order. */
 const STEPS = 16;
 /** Longest silence of the gateway within a stream, in milliseconds. */
@@ -28,7 +28,7 @@ export const orderOptions = {
   origins: [],
   models: ["delta-5.3"],
   routes: [chatRoutes] as const,
-  limits: { maxStreamsPerUser: PLACES },
+  limits: { maxStreamsPerUser: MAX_STREAMS },
   timeout: { chunkMs: SILENCE_MS },
 };
 
@@ -38,7 +38,7 @@ export interface OrderEnvironment {
   /** The events of jobs, of all processes. */
   readonly jobs: readonly JobEvent[];
   send(request: Request): Promise<Response>;
-  /** Ends the process that has the user's streams, and lets its jobs have been silent for too long. */
+  /** Ends the process that runs the user's streams, and makes its jobs look silent for so long that others take them over. */
   lose(): Promise<void>;
   /** Advances the clock until timers settle the streams that no client reads. */
   passTime(): Promise<void>;
@@ -50,7 +50,7 @@ export const RESERVED = 100;
 const rest = (ms = 1) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 const makePiece = (nth: number) => `data: {"choices":[{"delta":{"content":"(${nth})"}}]}\n\n`;
 
-/** A gateway whose streams end well, by a fault or never, and which stalls at times. */
+/** Creates a gateway with random faults. `stalls` pauses all streams, and `isCalm` ends the faults. */
 export function openOrderGateway(random: Random) {
   const opened = { stalls: false, streams: new Map<string, number>(), isCalm: false, respond };
   return opened;
@@ -67,7 +67,7 @@ export function openOrderGateway(random: Random) {
     let nth = 0;
     const pull = async (out: ReadableStreamDefaultController<Uint8Array>) => {
       const send = (text: string) => out.enqueue(new TextEncoder().encode(text));
-      // longer than a silence may last
+      // at times longer than the proxy waits
       if (fault === "pauses") await rest(random.below(2 * SILENCE_MS));
       else await rest();
       while ((opened.stalls || (fault === "hangs" && nth === pieces)) && !signal.aborted) await rest();
@@ -83,7 +83,7 @@ export function openOrderGateway(random: Random) {
   }
 }
 
-/** Checks that a reader saw each event once and in order, and an end that is true. */
+/** Checks that a reader saw each event once and in order, and no error in a stream that ended with `[DONE]`. */
 function checkText(text: string, after: number): void {
   const ids = [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
   expect(ids).toEqual(ids.map((_, nth) => after + 1 + nth));
@@ -92,7 +92,7 @@ function checkText(text: string, after: number): void {
   if (text.includes("[DONE]")) expect(text).not.toContain("event: error");
 }
 
-/** Runs one order of what may happen, and checks what is left at rest. */
+/** Runs one random order, and checks the money and the stored streams after its end. */
 export async function runOrder(
   random: Random,
   gateway: ReturnType<typeof openOrderGateway>,
@@ -138,9 +138,9 @@ export async function runOrder(
   await Promise.all(readings);
   for (const id of ids.values()) await send(`/v1/chat/streams/${id}`, { method: "DELETE" });
   expect(failures).toEqual([]);
-  await expectRest(gateway, environment, ids);
+  await checkRest(gateway, environment, ids);
 
-  async function expectRest(
+  async function checkRest(
     { streams }: typeof gateway,
     { jobs, user }: OrderEnvironment,
     streamIds: ReadonlyMap<string, string>,
@@ -153,11 +153,12 @@ export async function runOrder(
     };
     await environment.passTime();
     await expect.poll(async () => (await readBudget()).reserved).toBe(0);
-    // a crash takes events with it, but no money. That of a lost stream has all that was reserved
+    // a crash may lose events of jobs, but no charge; a lost stream reports its whole reservation, not what it cost
     const own = jobs.filter((job) => job.userId === user && job.outcome !== "lost");
     const { spent } = await readBudget();
     expect(spent).toBeGreaterThanOrEqual(own.reduce((sum, job) => sum + (job.spent ?? 0), 0));
     expect(spent).toBeLessThanOrEqual(RESERVED * KEYS.length);
+    // one call of the gateway for each key
     for (const [key, times] of streams) expect([key, times]).toEqual([key, 1]);
     for (const [key, id] of streamIds) {
       const path = `/v1/chat/streams/${id}`;
@@ -167,7 +168,7 @@ export async function runOrder(
       const billed = jobs.filter((job) => job.id === id && (job.spent ?? 0) > 0);
       expect([key, billed.length <= 1]).toEqual([key, true]);
     }
-    // each slot is free again
+    // all slots for open streams are free again
     gateway.isCalm = true;
     const more = ["five", "six", "seven"].map((key) => send("/v1/chat/completions", { key }));
     const responses = await Promise.all(more);

@@ -6,8 +6,8 @@ import { createTestClient, openBody, stoppedClock } from "../../../core/test/sup
 const PNG = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13];
 const url = "https://files.test/reef.png?signature=abc";
 
-/** Creates a client with a key and headers, and a server of files. */
-function createFiles(
+/** Creates a client that has a key and headers, and whose requests a server of files receives. */
+function openFileServer(
   respond: (request: Request, nth: number) => Response,
   options: Partial<ClientOptions> = {},
 ) {
@@ -26,7 +26,7 @@ const createPNG = (headers: Record<string, string> = {}) => new Response(new Uin
 
 describe("the file of a result", () => {
   test("is read as bytes with a type, and its server gets no key, no header and no cookie", async () => {
-    const { client, requests, events } = createFiles(() =>
+    const { client, requests, events } = openFileServer(() =>
       createPNG({ "content-type": "application/octet-stream" }),
     );
     const file = await fetchMedia(client, url);
@@ -38,14 +38,14 @@ describe("the file of a result", () => {
   });
 
   test("has the type that its server names if its first bytes have no signature", async () => {
-    const { client } = createFiles(
+    const { client } = openFileServer(
       () => new Response(new Uint8Array([1, 2]), { headers: { "content-type": "Model/GLTF-Binary; a=b" } }),
     );
     expect((await fetchMedia(client, new URL(url))).type).toBe("model/gltf-binary");
   });
 
   test("is read from a data: URL without a request, and within maxBytes", async () => {
-    const { client, requests } = createFiles(() => createPNG());
+    const { client, requests } = openFileServer(() => createPNG());
     const whole = `data:image/jpeg;base64,${btoa(String.fromCharCode(...PNG))}`;
     const file = await fetchMedia(client, whole);
     expect([...new Uint8Array(await file.arrayBuffer())]).toEqual(PNG);
@@ -62,7 +62,7 @@ describe("the file of a result", () => {
 
   test("is refused when its server declares more than maxBytes, and its connection is dropped", async () => {
     const body = openBody();
-    const { client } = createFiles(() => new Response(body.body, { headers: { "content-length": "13" } }));
+    const { client } = openFileServer(() => new Response(body.body, { headers: { "content-length": "13" } }));
     await expect(fetchMedia(client, url, { maxBytes: 12 })).rejects.toMatchObject({
       name: "ResponseError",
       message: "the file is larger than 12 bytes (maxBytes)",
@@ -78,7 +78,7 @@ describe("the file of a result", () => {
         controller.enqueue(new Uint8Array(1000));
       },
     });
-    const { client } = createFiles(() => new Response(endless, { headers: { "content-length": "10" } }));
+    const { client } = openFileServer(() => new Response(endless, { headers: { "content-length": "10" } }));
     await expect(fetchMedia(client, url, { maxBytes: 10_000 })).rejects.toThrow("maxBytes");
     expect(sent).toBeLessThan(20_000);
   });
@@ -86,20 +86,20 @@ describe("the file of a result", () => {
   test.each<Record<string, string>>([{}, { "content-length": String(PNG.length) }])(
     "is read if it has exactly maxBytes, with the headers %j",
     async (headers) => {
-      const { client } = createFiles(() => createPNG(headers));
+      const { client } = openFileServer(() => createPNG(headers));
       expect((await fetchMedia(client, url, { maxBytes: PNG.length })).size).toBe(PNG.length);
     },
   );
 
   test("is refused beyond 100 MiB without maxBytes", async () => {
-    const { client } = createFiles(() => createPNG({ "content-length": String(100 * 1024 ** 2 + 1) }));
+    const { client } = openFileServer(() => createPNG({ "content-length": String(100 * 1024 ** 2 + 1) }));
     await expect(fetchMedia(client, url)).rejects.toThrow("larger than 104857600 bytes");
   });
 
   test.each([403, 404, 410])(
     "is refused after a %i with the words that its link has ended",
     async (status) => {
-      const { client, requests } = createFiles(() => new Response("<Error/>", { status }));
+      const { client, requests } = openFileServer(() => new Response("<Error/>", { status }));
       await expect(fetchMedia(client, url)).rejects.toMatchObject({
         name: "APIError",
         status,
@@ -109,8 +109,8 @@ describe("the file of a result", () => {
     },
   );
 
-  test("is refused after a 503 with its Retry-After, because it may come later", async () => {
-    const { client } = createFiles(
+  test("is refused after a 503 with its Retry-After, and without the words that its link has ended", async () => {
+    const { client } = openFileServer(
       () => new Response("", { status: 503, headers: { "retry-after": "86400" } }),
     );
     await expect(fetchMedia(client, url)).rejects.toMatchObject({
@@ -129,7 +129,7 @@ describe("the file of a result", () => {
     ],
     ["JSON", () => Response.json({ error: "no" }), "of type application/json", '{"error":"no"}'],
   ])("is an error with its text if the response is %s", async (_, respond, message, body) => {
-    await expect(fetchMedia(createFiles(respond).client, url)).rejects.toMatchObject({
+    await expect(fetchMedia(openFileServer(respond).client, url)).rejects.toMatchObject({
       name: "ResponseError",
       message: expect.stringContaining(message),
       body,
@@ -137,7 +137,7 @@ describe("the file of a result", () => {
   });
 
   test("is an error if the connection breaks, even if the platform does not notice", async () => {
-    const { client } = createFiles(() => createPNG({ "content-length": "100" }));
+    const { client } = openFileServer(() => createPNG({ "content-length": "100" }));
     await expect(fetchMedia(client, url)).rejects.toMatchObject({
       name: "ConnectionError",
       message: expect.stringContaining("12 of 100 bytes"),
@@ -146,12 +146,12 @@ describe("the file of a result", () => {
 
   test("is an error with its cause if the connection fails before or after the headers", async () => {
     const cause = new TypeError("fetch failed");
-    const { client } = createFiles(() => {
+    const { client } = openFileServer(() => {
       throw cause;
     });
     await expect(fetchMedia(client, url)).rejects.toMatchObject({ name: "ConnectionError", cause });
     const body = openBody();
-    const later = fetchMedia(createFiles(() => new Response(body.body)).client, url);
+    const later = fetchMedia(openFileServer(() => new Response(body.body)).client, url);
     await body.wanted();
     body.drop();
     await expect(later).rejects.toMatchObject({ name: "ConnectionError", billing: "none" });
@@ -164,7 +164,7 @@ describe("the file of a result", () => {
     "https://user:word@files.test/reef.png",
     "http://",
   ])("is not requested from %s", async (address) => {
-    const { client, requests } = createFiles(() => createPNG());
+    const { client, requests } = openFileServer(() => createPNG());
     await expect(fetchMedia(client, address)).rejects.toMatchObject({
       name: "ValidationError",
       issues: [{ path: "url", rule: "media.url" }],
@@ -214,13 +214,13 @@ describe("the time for the file of a result", () => {
   });
 
   test("ends with the reason of the signal, before and while it is read", async () => {
-    const { client, requests } = createFiles(() => createPNG());
+    const { client, requests } = openFileServer(() => createPNG());
     const reason = new Error("closed");
     await expect(fetchMedia(client, url, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     expect(requests).toEqual([]);
     const body = openBody();
     const closing = new AbortController();
-    const reading = fetchMedia(createFiles(() => new Response(body.body)).client, url, {
+    const reading = fetchMedia(openFileServer(() => new Response(body.body)).client, url, {
       signal: closing.signal,
     });
     await body.wanted();

@@ -37,7 +37,7 @@ export function createMapStorage() {
 }
 
 /** Throws like a browser that refuses its Web Storage. */
-const denied = () => {
+const throwRefusal = () => {
   throw new DOMException("denied", "SecurityError");
 };
 
@@ -104,7 +104,7 @@ export function testWebStorage(area: Pick<Storage, "length" | "key" | "getItem" 
     "webStorage",
     () => ({
       create: () => webStorage(() => area),
-      createUnreachable: () => webStorage(denied),
+      createUnreachable: () => webStorage(throwRefusal),
       damage: (collection, key) => area.setItem(JSON.stringify(["sluice", 1, collection]) + key, CUT),
       // only other pages cause reports
       isWatched: false,
@@ -158,7 +158,7 @@ export function testWebStorage(area: Pick<Storage, "length" | "key" | "getItem" 
     });
 
     test("rejects if the page may not use it, and reports nothing", async () => {
-      const unreachable = webStorage(denied);
+      const unreachable = webStorage(throwRefusal);
       await expect(unreachable.read("chat")).rejects.toMatchObject({ name: "SecurityError" });
       await expect(unreachable.write("chat", records({ a: 1 }))).rejects.toMatchObject({
         name: "SecurityError",

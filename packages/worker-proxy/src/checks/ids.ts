@@ -46,6 +46,7 @@ function findId(json: unknown): string | undefined {
 export const ids: IdRules = {
   createTenancy,
   async verify(tenancy, kind, sent) {
+    // the id of a path is a string; the body of a lookup has the field `Id`, with any value ("+"), and no other field
     if (typeof sent !== "string") checkFields(sent, { Id: "+" });
     // an `Id` that is not a string matches no asset
     const named = typeof sent === "string" ? sent : sent["Id"];
@@ -55,6 +56,7 @@ export const ids: IdRules = {
   async mark(json, kind, admitted, tenancy) {
     const id = admitted.id ?? findId(json);
     if (id === undefined) return undefined;
+    // a poll's response has the id that the user sent; a receipt has a new signed id, which the user will send
     return { id, sentId: admitted.sentId ?? (await tenancy?.sign(kind, id)) ?? id };
   },
 };

@@ -47,7 +47,7 @@ export async function openIssuer(alg = "RS256") {
     respondWith(next: typeof respond = () => Response.json({ keys: keys() })) {
       respond = next;
     },
-    /** A new key beside the old ones; tokens are signed with it from now on. */
+    /** Adds a key, which signs all later tokens. The earlier keys stay valid. */
     async rotate() {
       pairs.push(await createPair(alg, `key-${pairs.length + 1}`));
     },

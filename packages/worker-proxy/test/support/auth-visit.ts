@@ -2,9 +2,12 @@ import type { Authenticate } from "@sluice/worker-proxy";
 import { expect, vi } from "vitest";
 import { createRequest, type Env, openProxy } from "./in-process.js";
 
-/** Opens a proxy with this sign-in, and visits it. The log has a line for each refused token. */
+/** Opens a proxy with this sign-in, and sends requests to it. */
 export function openSite(authenticate: Authenticate<Env>) {
-  /** The status, and the user's id or the refusal's code, {@link nobody} for both codes of 401; nothing reaches the gateway but for a user. */
+  /**
+   * Returns the status with the user's id, or with the code of the refusal: {@link nobody} for each refusal with status 401. Checks
+   * that only a user's request reaches the gateway.
+   */
   async function visit(headers: Record<string, string> = {}, path = "/v1/chat/completions") {
     const { reached, events, call } = openProxy({ authenticate });
     const { status, error } = await call(createRequest({ path, headers: { authorization: "", ...headers } }));
@@ -17,17 +20,19 @@ export function openSite(authenticate: Authenticate<Env>) {
   return { visit, bearer: (token: string) => visit({ authorization: `Bearer ${token}` }) };
 }
 
+/** Result of a visit without a valid sign-in. */
 export const nobody = [401, "unauthenticated"];
-export const unknowable = [503, "authentication_unavailable"];
+/** Result of a visit while the sign-in cannot be checked. */
+export const unavailable = [503, "authentication_unavailable"];
 
-/** Records the lines of the log, for tests in which something is wrong with the host. */
+/** Records the lines of the log, for tests in which the proxy logs a fault. */
 export function listenToLog(): string[] {
   const lines: string[] = [];
   vi.spyOn(console, "error").mockImplementation((line: string) => lines.push(line));
   return lines;
 }
 
-/** No 8 characters of a secret or a token are in a text. */
+/** Expects that a text has no 8 consecutive characters of a secret or a token. */
 export function expectNoPart(secret: string, text: string): void {
   for (let at = 0; at + 8 <= secret.length; at += 1) expect(text).not.toContain(secret.slice(at, at + 8));
 }

@@ -53,7 +53,7 @@ const names = [
   "input",
   "role ",
   "0",
-  // left out, because clients of OpenAI send them
+  // the proxy drops these fields, because OpenAI clients send them
   "metadata",
   "user",
   "logprobs",

@@ -3,7 +3,10 @@ import { createHmac } from "node:crypto";
 /** The proxy's own secret in the tests. */
 export const SECRET = "a-secret-of-the-proxy-for-its-tests-0123456789";
 
-/** The id as it leaves the proxy, worked out apart from it: what is handed out today has to be known tomorrow. */
+/**
+ * Computes the signed id of a user without the proxy's code. A change of the format would invalidate the ids that users
+ * already have, so it fails a test.
+ */
 export function signed(
   id: string,
   kind: "task" | "asset" | "epsilon" = "task",
