@@ -28,7 +28,7 @@ describe.skipIf(!hasChromium)("the receipts in Chromium (skipped where there is 
     await studio.field("Prompt").fill("A reef");
     await studio.button("Generate").click();
     await isRequested;
-    await studio.leave();
+    await studio.reloadAndListDialogs();
     await openReceipts();
     await expect
       .poll(rows)

@@ -17,8 +17,8 @@ export interface StudioPage {
   readonly hold: (addresses: string) => Promise<() => Promise<void>>;
   /** Waits until no reply is streaming. */
   readonly settled: () => Promise<void>;
-  /** Reloads the page, accepts its dialogs, and returns their texts. */
-  readonly leave: () => Promise<readonly string[]>;
+  /** Reloads the page, accepts its dialogs, and returns their types: `["beforeunload"]` if the page asked. */
+  readonly reloadAndListDialogs: () => Promise<readonly string[]>;
   /** Forgets the requests and problems so far. */
   readonly forget: () => void;
   /** Keeps the next test from reusing this tab, because its state can't be undone. */
@@ -149,7 +149,7 @@ async function open(tab: Tab, address: string, close: () => Promise<void>): Prom
         await page.unroute(addresses);
       };
     },
-    async leave() {
+    async reloadAndListDialogs() {
       const shown: string[] = [];
       const acceptDialog = (dialog: Dialog) => {
         shown.push(dialog.type());
