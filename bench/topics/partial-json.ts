@@ -29,7 +29,7 @@ const own: Record<string, Reader> = {
   "JSON.parse, once": (deltas) => JSON.parse(deltas.join("")),
 };
 const [floor = ""] = Object.keys(own);
-/** Readers that start again after each delta need the square of the time: they get the short documents only. */
+/** Parsers that start again after each delta take time that grows with the square of the length: only for short documents. */
 const SHORT = 40_000;
 const LONG = 200_000;
 
@@ -48,7 +48,7 @@ export async function measure(): Promise<Report> {
   const { "array, 40 KB": array = {} } = columns;
   const texts = Object.entries(array).map(([name, figure]) => [name, short((figure as Figure).median)]);
   return {
-    markdown: `Tool arguments in deltas of 20 characters, and the value after each delta: time over a parser that changes one value in place. \`array\` is a list of small objects, \`text\` one long string. A value of Sluice never changes; those of @streamparser/json and jsonriver do.\n\n${formatTable("Node", columns)}`,
+    markdown: `Each parser gets tool arguments in deltas of 20 characters, and returns the value so far after each delta. The figures are its time, divided by the time of a parser that changes one value in place. \`array\` is a list of small objects, \`text\` one long string. Sluice returns a new value each time; @streamparser/json and jsonriver change the value that they returned before.\n\n${formatTable("Node", columns)}`,
     summary: [
       {
         measure: "time of tool arguments of 40 KB, over a parser in place, Node",
@@ -73,7 +73,7 @@ function measureTimes(readers: Record<string, Reader>, text: string): Promise<Re
       const ms = await measureMs(async () => {
         value = await readers[name]?.(deltas);
       });
-      deepStrictEqual(value, whole, `${name} has read another value`);
+      deepStrictEqual(value, whole, `${name} has read a wrong value`);
       return ms;
     },
     { rounds: 15, warmUps: 3, budgetMs: 4000 },
