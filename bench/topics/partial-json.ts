@@ -2,7 +2,7 @@ import { deepStrictEqual } from "node:assert";
 import { createPartialJSON } from "@sluice/core/partial-json";
 import { type Figure, inTurns, measureMs, short, toFigure, toRatio } from "../harness.ts";
 import { createInPlaceJSON } from "../in-place-json.ts";
-import { again, linear, type Reader } from "../peers/partial-json.js";
+import { incremental, type Reader, restarting } from "../peers/partial-json.js";
 import { formatTable, type Report } from "../topic.ts";
 
 export const title = "Partial JSON";
@@ -37,9 +37,9 @@ export async function measure(): Promise<Report> {
   const columns: Record<string, Record<string, Figure | string>> = {};
   for (const [name, make] of Object.entries({ array: arrayOfObjects, text: oneText })) {
     columns[`${name}, 40 KB`] = computeRatios(
-      await measureTimes({ ...own, ...linear, ...again }, make(SHORT)),
+      await measureTimes({ ...own, ...incremental, ...restarting }, make(SHORT)),
     );
-    const times = await measureTimes({ ...own, ...linear }, make(LONG));
+    const times = await measureTimes({ ...own, ...incremental }, make(LONG));
     columns[`${name}, 200 KB`] = computeRatios(times);
     const { Sluice: large = [] } = await measureTimes({ Sluice: own["Sluice"] as Reader }, make(20 * LONG));
     const growth = toFigure(large).median / toFigure(times["Sluice"] ?? []).median;
