@@ -1,4 +1,4 @@
-/** A question, which each client puts in its own words. Fields that are left out are left to the client's defaults. */
+/** A chat request, which each client sends through its own API. A missing field means the client's default. */
 export interface ChatCall {
   readonly model: string;
   /** The turns so far, oldest first. The last is the user's. */

@@ -47,7 +47,7 @@ export function saysWhatIsBilled(simulation: Simulation): string | undefined {
   }
 }
 
-/** Claims of the images that were stopped. The second of two clicks is none: it was never sent. */
+/** Lists what the client claims about the billing of stopped images. The second of two clicks was never sent: it is left out. */
 function listStops({ settled, network }: Simulation): readonly Claim[] {
   return settled.flatMap(({ page, name, from, to, result }): readonly Claim[] => {
     const { error } = Object(result) as { error?: Error & { readonly billing?: string } };

@@ -12,7 +12,7 @@ export interface ManagerCommands {
   readonly dev: readonly string[];
   /** Environment that lets the servers take any free port. */
   readonly env?: NodeJS.ProcessEnv;
-  /** Build for production; undefined where there is none. */
+  /** Arguments that build for production; undefined for an app without a build. */
   readonly build?: readonly string[] | undefined;
   /** Command that starts the build: in workerd for a Worker. */
   readonly production: (app: string, address: string) => readonly string[];

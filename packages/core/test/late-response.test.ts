@@ -11,7 +11,7 @@ import {
 } from "./support/gateway.js";
 import { streamText } from "./support/reply-streams.js";
 
-/** A page that was frozen: when it goes on, the timers that are due run first, and what the network brought next. */
+/** Creates a page that was frozen. When it continues, the due timers run first, and then the response arrives. */
 function createFrozenPage(respond: () => Response) {
   let now = 0;
   const timers: { readonly at: number; readonly wake: () => void }[] = [];

@@ -112,7 +112,7 @@ test("only the user of the process can read a file (case 178)", {
   for (const path of paths) expect((await stat(path)).mode & 0o077).toBe(0);
 });
 
-// a limit of the size of each file is what a test without a disk of its own has: the write fails in its middle
+// a limit for the size of a file stands in for a full disk: the write fails in the middle
 test("a full disk ends a write with an error, and leaves nothing of the file (case 179)", {
   skip: process.platform === "win32",
 }, async () => {

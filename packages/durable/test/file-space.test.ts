@@ -66,7 +66,7 @@ test("the space of a file is free once the bucket has deleted it, and not before
 });
 
 describe("a process that ends", () => {
-  /** Opens a store in a file whose process ends: what it was doing goes on nowhere. */
+  /** Opens a store in a file, and ends its process: nothing continues the work in progress. */
   async function openEnding(options: object = {}) {
     const folder = await mkdtemp(join(tmpdir(), "sluice-files-"));
     onTestFinished(() => rm(folder, { recursive: true }));

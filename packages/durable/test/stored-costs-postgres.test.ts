@@ -7,14 +7,14 @@ import { end, openGateway, openStoredProxy, piece } from "./support/stored-proxy
 
 afterAll(stopPostgres);
 
-/** The statements of one connection since the last one that it has waited for. */
 interface Connection {
+  /** Number of statements that were sent and have no result yet. A statement without others before it is a round trip. */
   waiting: number;
-  /** True within a transaction that has not said yet whether it is of a key. */
+  /** True within a transaction that has not locked a key: one of the timers' loop, until it does. */
   isOfLoop: boolean;
 }
 
-/** Counts what this process sends to Postgres for requests. The loop of timers looks at its table meanwhile. */
+/** Counts what this process sends to Postgres for requests, without the statements of the timers' loop. */
 function countStatements() {
   const counts = { transactions: 0, statements: 0, roundTrips: 0 };
   const connections = new WeakMap<object, Connection>();

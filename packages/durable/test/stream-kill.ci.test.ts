@@ -6,7 +6,7 @@ import { stopPostgres } from "./support/hosts.js";
 import { type RuntimeProxy, runtimes, startProxy } from "./support/runtime-proxies.js";
 
 const STREAMS = 100;
-/** Time after which timers have settled what was lost, and that in which a test looks again. */
+/** Time until timers have settled the lost streams, and the time between two checks of a test, in milliseconds. */
 const PATIENCE = { timeout: 80_000, interval: 1_000 };
 
 afterAll(stopPostgres);

@@ -13,7 +13,7 @@ beforeEach(() => void vi.spyOn(console, "error").mockImplementation(() => {}));
 const RUNS = 12;
 const TABLES = ["video_watches", "video_ends", "dead_letters", "timers"];
 
-/** Lets time pass. What it does not wait for goes on during the next act. */
+/** Lets time pass. Waits only 4 turns of the event loop: other work continues during the next act. */
 const pass = (ms: number) => jump(ms, 4);
 
 interface Task {

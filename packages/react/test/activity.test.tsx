@@ -238,7 +238,7 @@ describe.skipIf(!Activity)("a hidden Activity", () => {
   });
 });
 
-// renders for a reason of its own only
+// `memo`: no render of the parent renders it
 const Row = memo(function Row() {
   return <i>{useChatMessage("a", "m-1")?.content ?? "no message"}</i>;
 });

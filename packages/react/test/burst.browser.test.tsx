@@ -126,13 +126,13 @@ function streamFrames(reads: number): ReadableStream<Uint8Array> {
   return createBody((nth) => pieces[nth], { apart: true });
 }
 
-/** A body that goes on until enough has happened; it gives up after `reads`, which is seconds. */
+/** Creates a body that ends when `isEnough` returns true, or after `reads` reads: some seconds. */
 function streamUntil(isEnough: () => boolean, { reads, apart }: { reads: number; apart: boolean }) {
   const read = frame({ content: "." }).repeat(20);
   return createBody((nth) => (nth < reads && !isEnough() ? read : undefined), { apart });
 }
 
-/** A body whose next read is there at once or, with `apart`, in another frame. */
+/** Creates a body. Each read arrives at once or, with `apart`, in a later frame of the page. */
 function createBody(readAt: (nth: number) => string | undefined, { apart }: { apart: boolean }) {
   let nth = 0;
   return new ReadableStream<Uint8Array>({

@@ -45,12 +45,12 @@ test("A component that mounts later starts with the current chat even if others 
     </GatewayProvider>
   );
   const say = (content: string) => act(async () => chat.setMessages([{ id: "m-1", role: "user", content }]));
-  // a row that leaves before there is a chat, and one that leaves a chat
+  // unmounts a row before a chat exists, and another row while a chat exists
   const { rerender } = render(page(false, []));
   for (const [isOpen, row] of [[false], [true], [true, []], [true], [true, []]] as const)
     await act(async () => rerender(page(isOpen, row && [...row])));
   await act(async () => {
-    // this row leaves before it has shown what it waits for
+    // unmounts the row before it has shown the message
     await say("Hello");
     rerender(page(true));
   });
@@ -60,7 +60,7 @@ test("A component that mounts later starts with the current chat even if others 
   expect([...new Set(seen)]).toEqual(["Bye"]);
 });
 
-// it renders for a reason of its own only
+// `memo`: no render of the parent renders it
 const StillRow = memo(Row);
 
 test("Components that wait for a chat show it while it exists", async () => {

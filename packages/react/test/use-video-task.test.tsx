@@ -16,10 +16,10 @@ const present: Presence = { absence: undefined, subscribe: () => () => {} };
 
 let gateways = 0;
 
-/** A client on a gateway of its own, whose task goes on by `steps`. */
+/** Creates a client and its gateway. Each query of the task gets the next of `steps`. */
 function createGateway(steps: readonly object[], check?: MediaUploader["check"]) {
   const clock = stoppedClock();
-  // what no component shows any more closes its channel to other tabs
+  // lets stores without components close their channels to other tabs
   onTestFinished(() => clock.advance(1000));
   let queries = 0;
   gateways += 1;

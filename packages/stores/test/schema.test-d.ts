@@ -38,9 +38,9 @@ test("a model of a union type accepts the fields that all its members have", () 
   streamChat(client, { model, messages, max_tokens: 500 });
   createChatStore(client, { model });
   createChatStore(client, { model, params: { max_tokens: 500, temperature: 1 } });
-  // @ts-expect-error not all of them have it
+  // @ts-expect-error not all models have the field
   createChatStore(client, { model, params: { reasoning_effort: "low" } });
-  // @ts-expect-error nor does the one that it is
+  // @ts-expect-error this model does not have `reasoning_effort`
   createChatStore(client, { model: "delta-5.3", params: { reasoning_effort: "none", max_tokens: 500 } });
 });
 

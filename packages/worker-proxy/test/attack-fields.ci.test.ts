@@ -62,7 +62,7 @@ const requests = {
 } as const satisfies Record<string, readonly [string, object]>;
 type Family = keyof typeof requests;
 
-/** Fields that gateways of other makers know, by which a request could cost or reach more. */
+/** Fields of other gateways. A request with one of them could cost more or reach more. */
 const foreign = [
   "models",
   "fallbacks",

@@ -24,7 +24,7 @@ const event = (json: string) => `data: ${json}\n\n`;
 const delta = (fields: string) => event(`{"choices":[{"index":0,"delta":{${fields}},"finish_reason":null}]}`);
 const written = (text: string) => delta(`"content":"${text}"`);
 
-/** Ways in which a gateway can write the key into a stream. Each piece is a write of its own. */
+/** Streams in which a gateway writes the key. Each text of a list is sent separately. */
 const streams: readonly [string, readonly string[]][] = [
   ["as it is", [written(KEY)]],
   ["in escapes", [written(escaped)]],

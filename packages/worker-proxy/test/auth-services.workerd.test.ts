@@ -17,7 +17,7 @@ interface Service {
   readonly options: Pick<JWTOptions, "issuer" | "audience" | "authorizedParties">;
   /** The claims of a user's token. */
   readonly claims: Readonly<Record<string, unknown>>;
-  /** The claims by which a token differs that must not pass. */
+  /** Changes of the claims. A token with any of them has to be refused. */
   readonly wrong: readonly object[];
 }
 

@@ -38,7 +38,7 @@ const both = [
   ["pumped", pumped],
 ] as const;
 
-/** A gateway that goes on for ever, counts what was taken from it, and does not hear an abort by itself. */
+/** Creates a gateway's body without an end. It counts its reads, and ends only when it is cancelled, not by a signal. */
 function endless(filling = "") {
   const seen = { pulled: 0, isCancelled: false };
   const body = new ReadableStream<Uint8Array>(
@@ -58,7 +58,7 @@ function endless(filling = "") {
 }
 
 test("reads from the gateway only what the client reads (case 42)", async () => {
-  // each as large as all that is gathered at most
+  // each event is as large as the largest write that the proxy gathers from small events
   const { seen, respond } = endless(" ".repeat(64 * 1024));
   const { send } = openProxy(read, respond);
   const reader = (await send(createRequest({ body: streamed }))).body?.getReader();

@@ -15,7 +15,7 @@ interface ModelCall {
   /** Devices that have approved and denied it. */
   readonly approvers: Set<string>;
   readonly deniers: Set<string>;
-  /** Lives of the server in which its tool ran. */
+  /** Numbers of the server's starts after which the tool of this call ran. */
   readonly runs: number[];
 }
 
@@ -162,7 +162,7 @@ export function createTurns(pick: <T>(items: readonly T[]) => T) {
     return "done";
   }
 
-  /** Starts a turn, or follows the one with this id. */
+  /** Starts a turn, or subscribes to the running turn with this id. */
   function start(from: TurnDevice, turn: string, question: string): void {
     const run: TurnRun = { turn };
     runs.push(run);

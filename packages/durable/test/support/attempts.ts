@@ -14,7 +14,7 @@ const setAttempts = operation("test.setAttempts", async ({ query }, { job, attem
   return null;
 });
 
-/** Creates a plugin by which a test sets how many attempts of a job there were. */
+/** Creates a plugin with which a test sets the number of attempts of a job. */
 export function createAttempts() {
   let server: PluginServer<never> | undefined;
   const set = async (attempts: Attempts) =>

@@ -11,7 +11,7 @@ import { createRemoteHost } from "./served-host.js";
 
 /** A process with a host, which a test can kill. */
 export interface HostProcess {
-  /** The host of the process, also of the one that is started after it. */
+  /** The host of the current process. It stays valid after a restart. */
   readonly host: BoundHost;
   readonly pid: number;
   /** The address at which it serves. */

@@ -101,9 +101,9 @@ export function openPurse() {
   const purse = {
     reserved,
     spent,
-    /** True while nothing can be settled. */
+    /** True while settling fails. */
     fails: false,
-    /** Called when it has reserved, before it says so. */
+    /** Called after the amount is reserved, before `reserve` returns. */
     onReserve: async () => {},
     plugin: {
       ...readStreams(),

@@ -86,9 +86,9 @@ async function step(ms: number): Promise<void> {
   await settle(1);
 }
 
-/** Sets the clock forward, as after a pause in which this process did nothing. */
+/** Sets the clock forward in one step, as after a pause of this process. */
 async function leap(ms: number): Promise<void> {
-  // what has begun ends before
+  // lets work that has begun end before the pause
   await step(SECOND);
   vi.setSystemTime(Date.now() + ms - SECOND);
   for (let turn = 0; turn < 2; turn += 1) await step(SECOND);
@@ -100,7 +100,7 @@ export async function advance(ms: number): Promise<void> {
   await settle();
 }
 
-/** Sets the clock forward, as after a pause in which this process did nothing. What is due then is done. */
+/** Sets the clock forward in one step, as after a pause of this process. Waits for the timers that are due. */
 export async function jump(ms: number, turns?: number): Promise<void> {
   await settle(turns);
   await leap(ms);

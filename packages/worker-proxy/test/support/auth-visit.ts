@@ -20,7 +20,7 @@ export function openSite(authenticate: Authenticate<Env>) {
 export const nobody = [401, "unauthenticated"];
 export const unknowable = [503, "authentication_unavailable"];
 
-/** Records the lines of the log, for tests in which something is wrong with the host. */
+/** Records the lines of the log, for tests whose host fails. */
 export function listenToLog(): string[] {
   const lines: string[] = [];
   vi.spyOn(console, "error").mockImplementation((line: string) => lines.push(line));
