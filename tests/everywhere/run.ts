@@ -159,7 +159,7 @@ function formatResult(
   return readsAhead && names.includes("backpressure") ? "✓, reads ahead" : "✓";
 }
 
-/** Writes each row when it is there: all of them take ten minutes of CPU. */
+/** Prints each row as soon as it is complete: all of them take ten minutes of CPU. */
 function runTypes(): void {
   copyProgram(app);
   const [, ...before] = tableUnder("TypeScript");

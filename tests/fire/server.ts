@@ -94,7 +94,7 @@ export async function startFire() {
         socket.end(signedResponse);
         see();
       } else if (line.endsWith("/arrived")) {
-        // responds once the request is there
+        // responds after the request has arrived
         await arrived;
         socket.end(signedResponse);
       } else {

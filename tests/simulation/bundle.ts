@@ -35,7 +35,7 @@ const root = join(import.meta.dirname, "../..");
 export async function loadSimulation(sources: Sources = new Map()): Promise<typeof import("./index.js")> {
   return loadBuilt<typeof import("./index.js")>(sources, "index.ts", async (built, folder) => {
     built.loadTrees(readTreeCode(readFileSync(join(folder, "tree.js"), "utf8")));
-    // what modules make once, such as the origin of ids, is there in all simulations then
+    // modules create some values once, such as the origin of ids: all simulations share them
     await built.simulate(firstPlan);
   });
 }

@@ -15,7 +15,7 @@ import {
 } from "../support/tabs-scenario.js";
 import type { WhenBusy } from "../support/when-busy.js";
 
-// what a chat loads on demand is there from now on, at once
+// loads the code that a chat loads on demand, so that no chat waits for it
 beforeAll(() => readStored(memoryStorage()));
 afterEach(() => vi.unstubAllGlobals());
 

@@ -7,7 +7,7 @@ import { isRefusal } from "./task-rules.js";
 
 const CREATES = /^\/v1\/(?:video|images)\/generations$|\/CreateAsset$/;
 
-/** Something that the client said of a request, and all connections that were made for it. */
+/** A claim of the client about the billing of a request, and all connections of the request. */
 interface Claim {
   readonly what: string;
   readonly billing: unknown;

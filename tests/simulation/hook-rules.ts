@@ -45,7 +45,7 @@ const pollers: readonly (readonly [RegExp, readonly Part[]])[] = [
 /** Milliseconds until a removed component is unmounted. */
 const LEAVING_MS = 1000;
 
-/** A task is polled for a component that is there, and one time at once. */
+/** Checks that a task is polled only for a mounted component, and by one poll at a time. */
 export function pollsForWhatIsShown({ network }: Simulation, { page, tree }: Tab): string | undefined {
   if (!tree) return undefined;
   const open = new Map<string, Exchange>();

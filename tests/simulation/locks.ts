@@ -52,7 +52,7 @@ export function createLocks(
     const page = getCurrentPage() as Page;
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
-      // what a closed page has begun comes to nothing
+      // the work of a closed page has no effect
       if (page.state === "gone") return;
       const queue = queues.get(name) ?? [];
       queues.set(name, queue);

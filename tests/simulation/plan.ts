@@ -155,7 +155,7 @@ type Happening = readonly [Action, number, nth?: number, tab?: number];
 
 type Mishap = (random: Random) => readonly Happening[];
 
-/** Faults that have to meet an action in the same moment, and what the user does then. */
+/** Faults that have to happen during an action, and the next action of the user. */
 const mishaps: readonly Mishap[] = [
   // a tab crashes while it waits for a reply, and the user continues in another tab
   (random) => [
@@ -274,7 +274,7 @@ const beginnings: readonly (readonly [Mishap, Possible])[] = [
   [
     (random) => [
       ["create", 3000],
-      // the video is there by then in most of them
+      // in most runs the video is complete by then
       ["change disk", 400_000, diskModes.indexOf("slow")],
       [pickWeighted(random, { open: 2, reload: 1 }), 900],
       ["freeze", 900],

@@ -234,7 +234,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
     await kill();
     await page.reload();
     await card.getByText("Saved link").waitFor();
-    // not every browser has a decoder of the video: what counts is that it is there
+    // not every browser can decode the video: only its presence is checked
     await expect.poll(() => card.locator("video").evaluate(readSize), WAIT).toBeGreaterThan(100);
   });
 
@@ -343,7 +343,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
   }
 });
 
-/** Writes by keys, as a person does: what a script writes while a page loads is lost in Firefox. */
+/** Types with keys, as a person does: Firefox loses text that a script writes while a page loads. */
 async function write(into: Locator, text: string): Promise<void> {
   await into.press("ControlOrMeta+a");
   await into.pressSequentially(text);

@@ -92,7 +92,7 @@ describe.skipIf(!hasChromium)("frames of images in Chromium (skipped where there
       await within("Delete").waitFor();
       if (status === 410) break;
       await restore();
-      // a page that is seen again, as this one is when another test's page closes, asks by itself
+      // a page that becomes visible requests the file itself, as this page does when another test's page closes
       await Promise.race([within("Try again").click(), isShown()]);
       await isShown();
       await studio.page.route(FILES, (route) =>

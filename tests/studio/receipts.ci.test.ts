@@ -33,7 +33,7 @@ describe.skipIf(!hasChromium)("the receipts in Chromium (skipped where there is 
     await expect
       .poll(rows)
       .toEqual([expect.stringMatching(/Image[\s\S]*May be charged[\s\S]*No end recorded/)]);
-    // the room says it, too
+    // the page shows it, too
     await studio.page.getByText("It did not finish").waitFor();
   });
 

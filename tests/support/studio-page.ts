@@ -1,6 +1,6 @@
 import type { Browser, Dialog, Locator, Page } from "playwright";
 
-/** A page of the studio, and what a person does on it. */
+/** A page of the studio, with the actions of a person. */
 export interface StudioPage {
   readonly page: Page;
   /** The addresses of all requests; of a page from `openStudio` everything that went over the wire, as text. */
@@ -59,7 +59,7 @@ export async function reopenStudio(
     tab.notes = createEmptyNotes();
     if (tab.isSpent || tab.page.isClosed()) return tab.page.context().close();
     await emptyPage(tab, address);
-    // what the page before said last
+    // late messages of the previous page
     tab.notes = createEmptyNotes();
     idle = tab;
   });

@@ -18,7 +18,7 @@ const options: Partial<ClientOptions> = {
   timeout: { firstChunkMs: 50 },
 };
 
-/** Loses a response: returns or throws what the client gets instead. */
+/** Loses a response. Returns the response, or throws the error, that the client gets instead. */
 type Loss = (request: Request, response: Response) => Promise<Response>;
 
 /** Ways to lose a response that the gateway has created and billed. */

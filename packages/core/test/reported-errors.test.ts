@@ -205,7 +205,7 @@ test.each([
 
 test("An error is found in a frame that is like those before it", async () => {
   const alike = (message: string) => choice({ delta: { content: "a" }, error: { message } });
-  // like each other but for their words, which are blank at first
+  // the frames differ only in their messages, and the first messages are blank
   const blank = (alike(" ") + alike("  ") + alike("   ")).repeat(10);
   expect(await catchError(streamed(blank + alike(WORDS) + DONE).result())).toMatchObject({ message: WORDS });
   const content = (text: string) => choice({ delta: { content: text } });

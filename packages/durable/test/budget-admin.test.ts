@@ -104,7 +104,7 @@ describe("erasing a user (case 133)", () => {
     expect(await count(ofUsers)).toEqual([2, 0, 0, 1]);
     expect(await state("user", "bob")).toMatchObject({ spent: 7 });
     expect(await state("all")).toMatchObject({ spent: 21, reserved: 10 });
-    // bob's sweep and that of all
+    // the sweeps of bob and of the limit `all`
     expect(await query("SELECT key FROM timers")).toHaveLength(2);
     expect(await eraseUser(proxy, {}, "ann")).toEqual({ erased: ["budgets"], failed: [] });
   });

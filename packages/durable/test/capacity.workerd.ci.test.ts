@@ -134,7 +134,7 @@ test.each([0, 1000, 10_000, 100_000])(
 test("a stored response of 30 s and 300 events, with a budget, until it is deleted (cases 108 and 141)", async () => {
   gateway.respondWith(usage);
   await send("/v1/chat/completions", chat);
-  // jobs live with their object: their timers can't be those of this test
+  // jobs run in their object, whose timers the test can't control
   vi.useRealTimers();
   gateway.respondWith(
     () => new Response(createEvents(), { headers: { "content-type": "text/event-stream" } }),

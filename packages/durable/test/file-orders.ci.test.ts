@@ -177,7 +177,7 @@ test("no order of polls, faults, deletions and ends of processes loses a result,
     seen.copied += copied.size;
     seen.failed += failed.size;
     seen.ends += ends;
-    // what is counted is what is stored
+    // the sums agree with the stored files
     const rows = await Promise.all(users.map((whose) => archive.readRows(whose)));
     const ids = rows.flatMap((row) => row.ids).map((id) => `media/${id}`);
     expect(archive.keys().sort(), name).toEqual(ids.sort());

@@ -9,7 +9,7 @@ import { silenceLog } from "./support/stored-proxy.js";
 const STEPS = 80;
 const USAGE = 7;
 const USERS = ["ann", "bob", "cid", "dan"];
-/** Acts, each as often as it is drawn. */
+/** Acts to draw from. An act is more likely the more often it is listed. */
 const ACTS = [
   ...["chat", "chat", "chat", "image", "image", "read", "read", "stop"],
   ...["reset", "lose commit", "lose commit", "cut off", "wait"],

@@ -24,7 +24,7 @@ async function readBudget({ send }: RuntimeProxy, user: string): Promise<string>
   return `${budgets[0].spent} spent, ${budgets[0].reserved} reserved`;
 }
 
-/** Asks for what was lost, by its id and by the request that comes again. */
+/** Expects a lost stream to be interrupted: when it is read by its id, and when its request is repeated. */
 async function expectLost({ send }: RuntimeProxy, user: string, path: string): Promise<void> {
   const both = await Promise.all([send(user, path), send(user, chats, { body: chat, ...once })]);
   for (const response of both) expect(await response.text()).toContain('"code":"stream_interrupted"');

@@ -61,7 +61,7 @@ async function create(proxy: string): Promise<string> {
   return ((await response.json()) as { id: string }).id;
 }
 
-/** The gateway responds to a create, and to polls as it is told. */
+/** Sets the gateway's responses to a create and to polls. */
 function gatewaySays(poll: (response: { end(text: string): void }) => void): void {
   gateway.respondWith((response, { method }) => {
     response.writeHead(200, { "content-type": "application/json" });

@@ -113,7 +113,7 @@ function noteNames(inner: ChatStorage) {
   return { storage, names, collections };
 }
 
-/** Uses everything once: what is stored, what is shared with other tabs, and what lasts as long as the page. */
+/** Uses each kind of data once: stored data, data shared with other tabs, and data of the page. */
 async function useEverything(): Promise<void> {
   await waitUntil(() => page.chat.persistence?.status === "saved" && !page.conversations.isRestoring);
   page.attachments.add([png()]);
@@ -158,13 +158,13 @@ test("Every lock, channel and collection has the user of the client in its name"
   await show(createUserClient(createEmulator({ speed: 50 }), "user/1"), storage);
   await useEverything();
 
-  // the channel of the database is that of its name; its messages name the collection
+  // the channel of the database has only its name: its messages name the collection, and so the user
   names.channels.delete(`${name}/1`);
   const all: Readonly<Record<string, ReadonlySet<string>>> = { ...names, collections };
   const own = '"user/1"/';
   for (const [kind, used] of Object.entries(all))
     for (const each of used) expect(each, kind).toMatch(new RegExp(`^${own}`));
-  // what a full run uses, so that this test notices when it uses less
+  // all kinds of names were used: without them, the test above would check nothing
   const listKinds = (used: ReadonlySet<string>) =>
     new Set([...used].map((each) => /^(?:sluice\/)?[a-z-]+/.exec(each.slice(own.length))?.[0]));
   expect(listKinds(names.locks)).toEqual(
@@ -188,7 +188,7 @@ test("A page whose user changes shows nothing of the first user, and all of it w
   expect(pickShown(page)).toEqual(nothing);
   expect(await page.conversations.search("reef")).toEqual([]);
 
-  // a page load later, with the same names and no user, the browser is that of a third user
+  // without a user, the page is that of a third user
   await show(createUserClient(emulator, undefined), storage);
   await waitUntil(() => page.chat.persistence?.status === "saved" && !page.conversations.isRestoring);
   expect(pickShown(page)).toEqual(nothing);

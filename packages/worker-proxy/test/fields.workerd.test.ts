@@ -347,7 +347,7 @@ describe("with `adaptOpenAI()`, fields that OpenAI clients send are dropped, and
   test("a developer message reaches the gateway as a system message", async () => {
     const { sent } = await chat({ messages: [{ role: "developer", content: "x" }, ...messages] as never });
     expect(sent?.["messages"]).toEqual([{ role: "system", content: "x" }, ...messages]);
-    // what is no message is refused as ever
+    // values that are not messages don't make the proxy fail
     for (const odd of [null, "developer", [null], [1]])
       expect((await chat({ messages: odd as never })).status).toBeLessThan(500);
   });

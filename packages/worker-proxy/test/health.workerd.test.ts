@@ -41,7 +41,7 @@ test("is 200 without a sign-in when the proxy is set up, and sends nothing to th
   expect(events).toMatchObject([{ route: "health", method: "GET", status: 200 }]);
 });
 
-/** A binding that is there. */
+/** A binding that exists. */
 const namespace = { get() {}, idFromName() {} } as unknown as DurableObjectNamespace;
 const SECRET = `whsec_${btoa("a secret of the app, 32 and more")}`;
 const hook = (given: Partial<WebhookOptions<Env>>): Partial<ProxyOptions<Env>> => ({

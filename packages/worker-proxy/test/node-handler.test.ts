@@ -29,7 +29,7 @@ function open(port: number) {
     look();
   });
   socket.on("error", () => {}).on("close", look);
-  /** Resolves with all that came, as soon as it has what is sought. */
+  /** Resolves to all received text, as soon as it contains the expected part. */
   const until = (sought: string) =>
     new Promise<string>((resolve, reject) => {
       const check = () => {

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => proxy.close());
 afterEach(() => proxy.forget());
 
-/** As a client that normalises nothing: the target goes over the wire as it is written here. */
+/** Sends a request like a client that does not normalize its target: the server gets the target as it is written here. */
 const request = (method: string, target: string, headers = "", body = "") =>
   proxy.raw(
     `${method} ${target} HTTP/1.1\r\nHost: ${proxy.url.host}\r\nConnection: close\r\n` +

@@ -273,7 +273,7 @@ test("events of a stream that is read go on as they come, and none of them waits
   let received = "";
   while (!received.includes("c")) received += (await reader?.read())?.value;
   expect(received).toBe("data: a\n\ndata: b\n\ndata: c\n\n");
-  // nothing more is coming: what is there must not be held for it
+  // an event is sent on at once, even if no other event follows
   send("d");
   expect((await reader?.read())?.value).toBe("data: d\n\n");
   await reader?.cancel();
@@ -419,12 +419,12 @@ function getReader({ body }: Response): ReadableStreamDefaultReader<Uint8Array> 
   return (body as ReadableStream<Uint8Array>).getReader();
 }
 
-/** A body that says this, and then nothing more. */
+/** Creates a body that sends a text once, and stays open. */
 function open(text: string): ReadableStream<Uint8Array> {
   return new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode(text)) });
 }
 
-/** A body that says this again and again, each so many milliseconds. */
+/** Creates a body that sends a text every `ms` milliseconds, `times` times. */
 function drip(text: string, ms: number, times = 10_000): ReadableStream<Uint8Array> {
   let sent = 0;
   return new ReadableStream(

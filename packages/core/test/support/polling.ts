@@ -10,8 +10,8 @@ const HEADERS_MS = 60_001;
 const REFUSAL_MS = 5000;
 
 /**
- * A client whose queries get `steps` as responses, the last one for ever, under a clock that goes on only when the loop
- * waits: for its pause, or for a response that does not come. Runtimes differ in how many turns the rest takes.
+ * Creates a client whose queries get `steps` as responses; all queries after that get the last step. Its clock advances
+ * only while the loop waits for its pause or for a response, because runtimes differ in the turns that other work takes.
  */
 export function startPolling(
   steps: readonly Step[],

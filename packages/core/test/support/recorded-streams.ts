@@ -10,7 +10,7 @@ import {
   streamResponse,
 } from "./gateway.js";
 
-/** One recorded stream, and what a client reads from it. */
+/** A recorded stream, and the message that a client reads from it. */
 export type Recorded = NonNullable<typeof streams>[number];
 
 function readPieces(pieces: readonly Uint8Array[]): Promise<ChatResult> {
@@ -61,7 +61,7 @@ export async function expectAsRecorded({ expected }: Recorded, pieces: readonly 
   expect(turn.outcome === "unconfirmed").toBe(first.finish_reason === null);
 }
 
-/** The first byte after which the stream has said that the response is over. */
+/** Finds the position after which the stream has declared its end. */
 function findEnd(bytes: Uint8Array): number {
   let lineStart = 0;
   for (let at = 0; at <= bytes.length; at += 1) {

@@ -28,8 +28,8 @@ const readRows = reading("tests/file-rows", async ({ key, query }) => {
 });
 
 /**
- * An archive whose process can end at each commit of its database, and before and after each call of its bucket and of the
- * hosts of results. The next process begins with the file of the database as it was then.
+ * Opens an archive whose process can end at each commit of its database, and before and after each call of its bucket and
+ * of the servers with the results. The next process starts with the database file of that moment.
  */
 export async function openEndingArchive(given: Given = {}) {
   const folder = await mkdtemp(join(tmpdir(), "sluice-files-"));

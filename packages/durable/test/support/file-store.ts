@@ -67,7 +67,7 @@ interface Given {
   readonly before?: readonly ProxyPlugin<unknown>[];
 }
 
-/** Sets the clock of the process. The table of timers is looked at when a test lets time pass. */
+/** Replaces the clock of the process. Due timers run only when a test lets time pass. */
 export function useClock() {
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
   onTestFinished(() => void vi.useRealTimers());
@@ -86,7 +86,7 @@ export function useClock() {
   };
 }
 
-/** A proxy with a file store on a host in memory, before a gateway that says yes. `authorization` is the id of the user. */
+/** Opens a proxy with a file store on a host in memory. Its gateway accepts everything. `authorization` is the user's id. */
 export function openFileStore({
   options,
   proxy: more,

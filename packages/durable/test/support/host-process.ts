@@ -18,7 +18,7 @@ export interface HostProcess {
   readonly address: string;
   /** The lines of its log. */
   readonly logs: readonly string[];
-  /** Resolves when the process ends by itself. */
+  /** Resolves when the process ends without being killed. */
   ended(): Promise<void>;
   kill(signal?: NodeJS.Signals): Promise<void>;
   start(): Promise<void>;

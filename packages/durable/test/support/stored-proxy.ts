@@ -24,7 +24,7 @@ import { createAttempts } from "./attempts.js";
 type Respond = (request: Request) => Response | Promise<Response>;
 const EVENTS = { "content-type": "text/event-stream", "x-request-id": "gateway-1" };
 
-/** A gateway that does what the test says. */
+/** Opens a gateway that the test controls. */
 export function openGateway(respond: Respond = () => Response.json({ id: "1" })) {
   const requests: Request[] = [];
   const closing = new AbortController();
@@ -156,13 +156,13 @@ function watchHost(host: ClosableHost) {
       await Promise.allSettled(running);
       await host.close(100);
     },
-    /** Ends the process as a crash does: what it does from now on reaches no row. */
+    /** Ends the process like a crash: work in progress no longer reaches a row. */
     async crash() {
       watched.isGone = true;
       running.clear();
       await host.close(0);
     },
-    /** Fails what a crashed process waits for, so that nothing of it stays in this one. */
+    /** Rejects the promises that a crashed process waits for, so that its work also ends in the test's process. */
     bury: () => bury(),
     /** Operations that fail, by their names. */
     fails: (_: string) => false,

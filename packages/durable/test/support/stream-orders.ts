@@ -92,7 +92,7 @@ function checkText(text: string, after: number): void {
   if (text.includes("[DONE]")) expect(text).not.toContain("event: error");
 }
 
-/** Runs one order of what may happen, and checks what is left at rest. */
+/** Runs one order of the possible events, and checks the state after the last one. */
 export async function runOrder(
   random: Random,
   gateway: ReturnType<typeof openOrderGateway>,

@@ -55,7 +55,7 @@ export async function startDurableProxy({
     /** Gives the process no turn until `resume`: what comes meanwhile waits in its sockets. */
     pause: () => void running.kill("SIGSTOP"),
     resume: () => void running.kill("SIGCONT"),
-    /** Ends it, and the gateway, and forgets what was stored. */
+    /** Ends workerd and the gateway, and deletes the stored data. */
     async close() {
       await end(running);
       upstream.close();
