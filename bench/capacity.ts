@@ -10,7 +10,7 @@ import { readCPU } from "./capacity-cpu.ts";
  *     node bench/capacity.ts
  */
 
-/** List prices of Cloudflare's paid plan in dollars, without what the plan includes. */
+/** List prices of Cloudflare's paid plan in dollars, beyond the included usage. */
 const PRICES = {
   day: "November 2026",
   workerRequest: 0.3e-6,

@@ -66,7 +66,7 @@ export async function buildProgram(entry: string): Promise<string> {
   return output[0].code;
 }
 
-/** Opens a page with the program; `respond` handles what the page requests. */
+/** Opens a page with the program. `respond` handles the requests of the page. */
 export async function openPage(
   entry: string,
   respond: RequestListener = (_, response) => response.end(),

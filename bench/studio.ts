@@ -127,7 +127,7 @@ async function measureLoad(on: Browser, url: string): Promise<Load> {
   return { lcp, blocked: blocked.reduce((sum, ms) => sum + ms, 0) };
 }
 
-/** Seconds from a click on the first button, some time after it is there, to the first text of the response. */
+/** Measures the seconds from a click on the first button, some time after it appears, to the first text of the response. */
 async function measureFirstText(on: Browser, waitMs: number): Promise<string> {
   const slow = await serveCompressed(origin, {}, SLOW_3G);
   const page = await openPage(on, { width: 390, height: 844 });
@@ -177,7 +177,7 @@ async function longChat(on: Browser): Promise<number> {
   await page.goto(`${site.address}/seed.html`);
   await page.waitForFunction(() => "seed" in globalThis);
   await page.evaluate((id) => globalThis.seed(id), LONG_CHAT);
-  // a write of 400 records; nothing says when the last is there
+  // writes 400 records; no event tells when the last one is stored
   await page.waitForTimeout(2000);
   const tasks = await recordTasks(on, page, async () => {
     await page.goto(`${site.address}/#/chat/${LONG_CHAT}`, { waitUntil: "networkidle" });

@@ -1,7 +1,7 @@
-/** Reads a document in deltas; returns its value after the last of them. */
+/** Reads a document in deltas. Returns its value after the last delta. */
 export type Reader = (deltas: readonly string[]) => unknown;
 
-/** Readers that take up each delta where the last one ended. */
-export const linear: Record<string, Reader>;
-/** Readers that parse all of the text again after each delta. */
-export const again: Record<string, Reader>;
+/** Readers that parse only the new delta. */
+export const incremental: Record<string, Reader>;
+/** Readers that parse the whole text again after each delta. */
+export const restarting: Record<string, Reader>;

@@ -20,7 +20,7 @@ function startingAgain(parse) {
 
 const tanstack = new PartialJSONParser();
 
-export const linear = {
+export const incremental = {
   "@streamparser/json": (deltas) => {
     const parser = new JSONParser({ emitPartialTokens: true, emitPartialValues: true, paths: ["$"] });
     let last;
@@ -37,7 +37,7 @@ export const linear = {
   },
 };
 
-export const again = {
+export const restarting = {
   "AI SDK": startingAgain(async (text) => (await parsePartialJson(text)).value),
   "TanStack AI": startingAgain((text) => tanstack.parse(text)),
   openai: startingAgain((text) => partialParse(text)),

@@ -47,7 +47,7 @@ export async function measure(): Promise<Report> {
   const { "a frame a write": whole = {} } = cpu;
   const cpuTexts = Object.entries(whole).map(([name, { median }]) => [name, short(median)]);
   return {
-    markdown: `CPU time of the client's process for 20,000 frames, over that of the floor with bare \`fetch\`; the gateway is a process of its own.\n\n${formatTable("Node", columns)}`,
+    markdown: `Each client reads 20,000 frames over HTTP from a gateway in another process. The figures are the CPU time of the client's process, divided by that of a hand-written loop over bare \`fetch\`.\n\n${formatTable("Node", columns)}`,
     summary: [
       {
         measure: "CPU of a stream from `fetch`, over a loop by hand, Node",

@@ -5,8 +5,8 @@ import { formatTable, type Report } from "../topic.ts";
 import { createResponse, splitReads } from "../workload.ts";
 
 /*
- * One frame with a text of many megabytes, in reads of 4 KB. A reader that starts again with each read needs the
- * square of the time.
+ * One frame with a text of many megabytes, in reads of 4 KB. A reader that parses from the start after each read takes
+ * time that grows with the square of the length.
  */
 
 export const title = "One large frame";
@@ -32,7 +32,9 @@ export async function measure(): Promise<Report> {
     growth[name] = `× ${((times[0] ?? 0) / (times[1] ?? 1)).toFixed(1)}`;
   }
   const columns = { "time over eventsource-parser's": ratio, "8 MB over 2 MB": growth };
-  return { markdown: `8 MB in reads of 4 KB, in Node.\n\n${formatTable("one frame", columns)}` };
+  return {
+    markdown: `One frame of 8 MB arrives in reads of 4 KB, in Node. The time is divided by that of eventsource-parser with JSON.parse.\n\n${formatTable("one frame", columns)}`,
+  };
 }
 
 function createFrame(megabytes: number): string {

@@ -10,7 +10,7 @@ import { formatKilobytes, programs as others } from "./sizes.ts";
 
 export const title = "Loaded by the end of one response";
 
-/** Programs that ask for one response, and call `end` when it has ended. React is left out. */
+/** Programs that request one response, and call `end` when it has ended. React is not bundled. */
 const programs = {
   "one streamed response": `
     import { createClient, streamChat } from "@sluice/core";
@@ -50,7 +50,7 @@ export async function measure(): Promise<Report> {
       if (bundler === "Vite") texts[name] = kilobytes(atEnd);
     }
   return {
-    markdown: `A page in Chromium asks for one response of 100 events in a second. The files of the program that the page has loaded when the response has ended, minified, gzip, without React; and two seconds later, when the page had nothing to do.\n\n${formatTable("bundler", columns)}`,
+    markdown: `A page in Chromium requests one response: 100 events in one second. The figures are the sizes of the program's files that the page has loaded when the response has ended, and two seconds later, because some files load while the page is idle. The files are minified and compressed with gzip. React is not counted.\n\n${formatTable("bundler", columns)}`,
     summary: await Promise.all(
       Object.entries(texts).map(async ([name, text]) => ({
         measure: `${name}, minified and compressed, without React, loaded when it has ended`,
@@ -60,11 +60,11 @@ export async function measure(): Promise<Report> {
   };
 }
 
-/** The paths of all that a page has loaded, in its own words. */
+/** Source of an expression for the page: the paths of all files that it has loaded. */
 const LOADED = 'performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname.slice(1))';
 declare const loadedAtEnd: string[] | undefined;
 
-/** The sizes of other clients: they load at once all that they ever load. */
+/** Measures the sizes of other clients, which load all of their files when they start. */
 async function buildOthers(name: string): Promise<Record<string, string>> {
   const sizes: Record<string, string> = {};
   for (const [client, source] of Object.entries(others[name] ?? {}))

@@ -2,7 +2,7 @@ import { deepStrictEqual } from "node:assert";
 import { createPartialJSON } from "@sluice/core/partial-json";
 import { type Figure, inTurns, measureMs, short, toFigure, toRatio } from "../harness.ts";
 import { createInPlaceJSON } from "../in-place-json.ts";
-import { again, linear, type Reader } from "../peers/partial-json.js";
+import { incremental, type Reader, restarting } from "../peers/partial-json.js";
 import { formatTable, type Report } from "../topic.ts";
 
 export const title = "Partial JSON";
@@ -29,7 +29,7 @@ const own: Record<string, Reader> = {
   "JSON.parse, once": (deltas) => JSON.parse(deltas.join("")),
 };
 const [floor = ""] = Object.keys(own);
-/** Readers that start again after each delta need the square of the time: they get the short documents only. */
+/** Parsers that start again after each delta take time that grows with the square of the length: only for short documents. */
 const SHORT = 40_000;
 const LONG = 200_000;
 
@@ -37,9 +37,9 @@ export async function measure(): Promise<Report> {
   const columns: Record<string, Record<string, Figure | string>> = {};
   for (const [name, make] of Object.entries({ array: arrayOfObjects, text: oneText })) {
     columns[`${name}, 40 KB`] = computeRatios(
-      await measureTimes({ ...own, ...linear, ...again }, make(SHORT)),
+      await measureTimes({ ...own, ...incremental, ...restarting }, make(SHORT)),
     );
-    const times = await measureTimes({ ...own, ...linear }, make(LONG));
+    const times = await measureTimes({ ...own, ...incremental }, make(LONG));
     columns[`${name}, 200 KB`] = computeRatios(times);
     const { Sluice: large = [] } = await measureTimes({ Sluice: own["Sluice"] as Reader }, make(20 * LONG));
     const growth = toFigure(large).median / toFigure(times["Sluice"] ?? []).median;
@@ -48,7 +48,7 @@ export async function measure(): Promise<Report> {
   const { "array, 40 KB": array = {} } = columns;
   const texts = Object.entries(array).map(([name, figure]) => [name, short((figure as Figure).median)]);
   return {
-    markdown: `Tool arguments in deltas of 20 characters, and the value after each delta: time over a parser that changes one value in place. \`array\` is a list of small objects, \`text\` one long string. A value of Sluice never changes; those of @streamparser/json and jsonriver do.\n\n${formatTable("Node", columns)}`,
+    markdown: `Each parser gets tool arguments in deltas of 20 characters, and returns the value so far after each delta. The figures are its time, divided by the time of a parser that changes one value in place. \`array\` is a list of small objects, \`text\` one long string. Sluice returns a new value each time; @streamparser/json and jsonriver change the value that they returned before.\n\n${formatTable("Node", columns)}`,
     summary: [
       {
         measure: "time of tool arguments of 40 KB, over a parser in place, Node",
@@ -73,7 +73,7 @@ function measureTimes(readers: Record<string, Reader>, text: string): Promise<Re
       const ms = await measureMs(async () => {
         value = await readers[name]?.(deltas);
       });
-      deepStrictEqual(value, whole, `${name} has read another value`);
+      deepStrictEqual(value, whole, `${name} has read a wrong value`);
       return ms;
     },
     { rounds: 15, warmUps: 3, budgetMs: 4000 },

@@ -29,6 +29,6 @@ export async function measure(): Promise<Report> {
     await close();
   }
   return {
-    markdown: `Video tasks that one page watches for ${SECONDS} s at the default interval, in Chromium, over HTTP.\n\n${formatTable("watched", columns)}`,
+    markdown: `One page in Chromium watches video tasks over HTTP for ${SECONDS} s, at the default interval.\n\n${formatTable("watched", columns)}`,
   };
 }

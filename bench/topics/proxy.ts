@@ -18,7 +18,7 @@ export async function measure(): Promise<Report> {
     warmUps: 40,
     budgetMs: 60_000,
   });
-  columns["ms to the first byte, beyond it"] = toRow((name) => {
+  columns["ms to the first byte, over bare"] = toRow((name) => {
     const { median } = toFigure(first[name].map((ms, round) => ms - (first.bare[round] ?? 0)));
     return signed(median);
   });
@@ -40,14 +40,14 @@ export async function measure(): Promise<Report> {
     { rounds: 2, warmUps: 0, budgetMs: 60_000 },
   );
   columns["CPU, 200 streams at once"] = toRow((name) => toRatio(cpu[name], cpu.bare));
-  columns["RSS after it, MB"] = toRow((name) => short(sides[name].rssMB()));
+  columns["RSS after the 200 streams, MB"] = toRow((name) => short(sides[name].rssMB()));
   const ahead = {} as Row;
   for (const name of names) ahead[name] = String(await measureReadAhead(sides[name], child));
   columns["MB ahead of a paused client"] = ahead;
   for (const side of Object.values(sides)) await side.close();
   child.disconnect();
   return {
-    markdown: `Over a Worker that passes everything on and checks nothing, in workerd: \`pumped\` where nothing has to be read of the response, \`read\` where a meter reads it. 20,000 frames for the speed; 100 events in 5 s for each of 200 streams; 200 MB for a client that reads nothing.\n\n${formatTable("proxy", columns)}`,
+    markdown: `The proxy in workerd, compared with \`bare\`: a Worker that forwards everything and checks nothing. \`pumped\`: the proxy forwards the response without reading it. \`read\`: a meter reads the response. Speed and CPU time are divided by those of \`bare\`. The speed is that of one response of 20,000 frames. Each of the 200 streams sends 100 events in 5 s. The last column is what the gateway could send of 200 MB while the client read nothing.\n\n${formatTable("proxy", columns)}`,
   };
 }
 
@@ -55,7 +55,7 @@ function toRow(formatCell: (name: SideName) => Figure | string): Row {
   return Object.fromEntries(names.map((name) => [name, formatCell(name)]));
 }
 
-/** The megabytes that the gateway could send while the client reads nothing. */
+/** Measures how many megabytes the gateway can send while the client reads nothing. */
 async function measureReadAhead(
   side: Side,
   gateway: Awaited<ReturnType<typeof startGateway>>["child"],

@@ -7,7 +7,7 @@ import { END, makeEvents } from "../workload.ts";
 
 export const title = "React";
 
-/** A chat to show: the number of past messages, the deltas of a response, and how many come in each write. */
+/** A chat to show: the number of past messages, the deltas of a response, and the number of deltas per write. */
 interface Scene {
   readonly past: number;
   readonly deltas: readonly string[];
@@ -18,7 +18,7 @@ interface Scene {
   readonly isTyping?: boolean;
 }
 
-/** One run, with what only the browser can count. */
+/** The figures of one run that only the browser can measure. */
 interface Measured extends Run {
   /** Milliseconds of the main thread. */
   readonly mainMs: number;
@@ -31,7 +31,7 @@ const words = makeEvents(5001).map((event) => {
   return (content + reasoning) as string;
 });
 const burst = { deltas: [...words.slice(1, -1), END], perWrite: 250, pauseMs: 0, rounds: 7 };
-/** 64 characters each 125 µs: a chapter while one looks on. */
+/** The long response: 64 characters every 125 µs. */
 const long = Array.from(
   { length: 65_536 },
   (_, at) => `the quick brown fox jumps over the lazy dog, and over ${`${at}`.padStart(9, ".")}\n`,
@@ -91,7 +91,7 @@ export async function measure(): Promise<Report> {
   await page.close();
   return {
     markdown: [
-      "`useChatStream` and the others' `useChat` in Chromium, each run in a page just loaded: 5,000 deltas below past messages, as fast as the connection takes them, and a response of 4 MB in 65,536 deltas in 8 s. `in blocks` shows the text by `createTextBlocks`. A dash stands for a response that was not on the page after 30 s, and for tasks of less than 50 ms. `layout` is what the browser itself keeps for the page. `key to frame`: keys are typed into a field above the messages while the 4 MB stream; the time from a key to the next frame by the browser's Event Timing, in steps of 8 ms.",
+      "`useChatStream`, and `useChat` of the other clients, in Chromium. Each run loads a new page. Two responses are measured: 5,000 deltas below past messages, as fast as the connection allows, and 4 MB in 65,536 deltas over 8 s. `in blocks`: `createTextBlocks` splits the text. A dash means that the response was not on the page after 30 s, or that no task took 50 ms. `layout` is the memory of the browser's own objects for the page. `key to frame`: keys are pressed in a field above the messages while the 4 MB stream. It is the time from a key to the next frame, as the browser's Event Timing reports it, in steps of 8 ms.",
       ...tables,
     ].join("\n\n"),
     summary: [{ measure: "main thread for 5,000 deltas, over a plain text node, Chromium", texts }],
@@ -103,7 +103,7 @@ function formatMedian(values: readonly (number | undefined)[]): string {
   return short(toFigure(known).median || Number.NaN);
 }
 
-/** The middle of the times from a key to the next frame, and the longest of all runs. */
+/** Writes the median of the times from a key to the next frame, and the longest time. */
 function formatLatency(runs: readonly Run[]): string {
   const all = runs.flatMap(({ keyMs }) => keyMs);
   return `${short(toFigure(all).median)}, at most ${short(Math.max(...all))}`;
@@ -125,7 +125,7 @@ async function measured({ page, run }: BenchPage, name: string, scene: string): 
   return { ...one, mainMs, layoutMB };
 }
 
-/** Presses keys, some ten in a second, until the run is over. */
+/** Presses about ten keys per second until the run ends. */
 async function type({ keyboard }: BenchPage["page"], running: Promise<Run>): Promise<void> {
   let isOver = false;
   const over = running.then(() => {
@@ -137,7 +137,7 @@ async function type({ keyboard }: BenchPage["page"], running: Promise<Run>): Pro
   }
 }
 
-/** Sends the deltas of a scene in the form of the client that asks. */
+/** Sends the deltas of a scene in the format of the client. */
 async function respond({ url = "" }: IncomingMessage, response: ServerResponse): Promise<void> {
   const [, name = "", wire = ""] = url.split("/");
   const { deltas, perWrite, pauseMs } = scenes[decodeURIComponent(name)] as Scene;
@@ -153,7 +153,7 @@ async function respond({ url = "" }: IncomingMessage, response: ServerResponse):
   }
   send(after);
   response.write("data: [DONE]\n\n");
-  // at its end the browser decodes the whole response for Playwright, in a task of 50 ms that no user's browser has
+  // when a response ends, Playwright makes the browser decode all of it, in a task of 50 ms that users don't have
   await new Promise((resolve) => setTimeout(resolve, 500));
   response.end();
 }

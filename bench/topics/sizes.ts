@@ -5,7 +5,7 @@ import { formatTable, put, type Report } from "../topic.ts";
 export const title = "Bundle sizes";
 
 const parser = 'import { createParser } from "eventsource-parser"; console.log(createParser)';
-/** Sources of programs that import the client for a page, by the feature of the page and by client. */
+/** Programs that import all that a page with the feature needs, by feature and client. */
 export const programs: Record<string, Record<string, string>> = {
   "one streamed response": {
     Sluice: 'import { createClient, streamChat } from "@sluice/core"; console.log(createClient, streamChat)',
@@ -52,13 +52,13 @@ export async function measure(): Promise<Report> {
       put(own, `${name}, in all`, bundler, formatKilobytes(files, true));
     }
   return {
-    markdown: `Minified, gzip, for browsers, React left out. \`at once\` is what the import loads; \`in all\` has what it may load later, too. The summary has both for Vite; at once is what \`pnpm check size\` measures and 0.8 kB of Vite's own for code that is loaded later. esbuild, with \`--splitting\`, loads more: it keeps code that is loaded later by functions that the program never calls, and puts all that this code shares with the program into files of their own.\n\n${formatTable("bundle", columns)}\n\nSluice by bundler:\n\n${formatTable("bundler", own)}`,
+    markdown: `Each program is bundled for browsers, minified and compressed with gzip. React is not counted. \`at once\` counts the files that the program loads when it starts. \`in all\` also counts the files that it may load later. The summary shows both for Vite. With Vite, \`at once\` is 0.8 kB more than \`pnpm check size\` measures: Vite adds its own code for files that load later. esbuild runs with \`--splitting\`. Its figures are larger, because it keeps dynamic imports in functions that the program never calls, and then moves code that they share with the program into extra files.\n\n${formatTable("bundle", columns)}\n\nSluice by bundler:\n\n${formatTable("bundler", own)}`,
     summary: rows,
   };
 }
 
-/** Kilobytes of a program, with the files that it may load later or without them. */
-export function formatKilobytes(files: Built, whole: boolean): string {
+/** Writes the compressed size of a program. `withLater` adds the files that it may load later. */
+export function formatKilobytes(files: Built, withLater: boolean): string {
   const loaded = new Set<BuiltFile>();
   for (const file of files.values()) if (file.isEntry) follow(file);
   const bytes = [...loaded].map(({ code }) => gzipSync(code, { level: 9 }).length);
@@ -67,6 +67,6 @@ export function formatKilobytes(files: Built, whole: boolean): string {
   function follow(file: BuiltFile | undefined): void {
     if (!file || loaded.has(file)) return;
     loaded.add(file);
-    for (const name of [...file.imports, ...(whole ? file.later : [])]) follow(files.get(name));
+    for (const name of [...file.imports, ...(withLater ? file.later : [])]) follow(files.get(name));
   }
 }

@@ -21,11 +21,11 @@ export async function measure(): Promise<Report> {
   await page.close();
   const frames = FRAMES.toLocaleString("en");
   const markdown = [
-    `Time divided by the floor's time, for a response in memory of ${frames} frames; reads of 7 bytes get a fifth of the frames. The floor is a hand-written loop that parses each frame and keeps nothing. Sluice also folds the message.`,
+    `Each client reads a response of ${frames} frames from memory; with reads of 7 bytes, a fifth of them. The figures are its time, divided by the time of the floor: a hand-written loop that parses each frame and stores nothing. Sluice also builds the message.`,
     formatTable("Node, reads of", node),
     formatTable("Chromium, reads of", chromium),
   ].join("\n\n");
-  // a response that is being written comes in reads of one frame
+  // while a model writes, each read has one frame
   const size = "one frame";
   return {
     markdown,

@@ -32,7 +32,7 @@ export async function measure(): Promise<Report> {
     }
   child.disconnect();
   return {
-    markdown: `Heap in use for each of many responses that one process reads at once, after 40 frames each and after collecting garbage, over HTTP; – where not all of them begin within 60 s. The floor's is that of Node's own \`fetch\`, connection and reader.\n\n${formatTable("Node", columns)}`,
+    markdown: `One process reads many responses at once over HTTP. The figures are the heap in use per response, after 40 frames of each and a garbage collection. A dash means that not all responses began within 60 s. The floor is the heap of Node's own \`fetch\`, connection and reader.\n\n${formatTable("Node", columns)}`,
   };
 }
 

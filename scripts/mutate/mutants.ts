@@ -8,8 +8,11 @@ export interface Mutant {
   readonly start: number;
   readonly end: number;
   readonly text: string;
-  /** True for code that runs while its module loads. Possibly only one test file loads it. */
-  readonly isOfModule: boolean;
+  /**
+   * True for code that runs while its module loads. Test files share loaded modules, so only the first file that needs
+   * the module reaches this code. Tests of other files may depend on it, too.
+   */
+  readonly runsAtLoad: boolean;
 }
 
 interface Node {
@@ -82,11 +85,11 @@ function listMutants(file: string): Mutant[] {
   visit(parseSync(file, source).program as unknown as Node, true);
   return found;
 
-  function visit(node: Node, isOfModule: boolean): void {
+  function visit(node: Node, runsAtLoad: boolean): void {
     if (isOnlyTypes(node)) return;
     for (const [{ start, end }, text] of listChanges(node, source))
-      found.push({ file, start, end, text, isOfModule });
-    const isInside = isOfModule && !node.type.includes("Function");
+      found.push({ file, start, end, text, runsAtLoad });
+    const isInside = runsAtLoad && !node.type.includes("Function");
     for (const [field, value] of Object.entries(node)) {
       // a number as a field name can't be replaced by a sum
       if (field === "key" && node["computed"] === false) continue;

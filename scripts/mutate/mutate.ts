@@ -168,7 +168,7 @@ process.exit(0);
 
 /** Plans the test runs that a mutant must survive, fastest first. Undefined is the whole project. */
 function planRounds(
-  { file, isOfModule }: Mutant,
+  { file, runsAtLoad }: Mutant,
   covering: readonly TestCase[],
 ): (readonly TestCase[] | undefined)[] {
   const [, names = []] = Object.entries(suite?.near ?? {}).find(([part]) => file.includes(part)) ?? [];
@@ -183,7 +183,7 @@ function planRounds(
   const rounds = [...splitByDuration(covering), ...splitByDuration(unseen)].filter(
     ({ length }) => length > 0,
   );
-  return isOfModule || !values.quick ? [...rounds, undefined] : rounds;
+  return runsAtLoad || !values.quick ? [...rounds, undefined] : rounds;
 }
 
 /** Inserts a call at each location of all files to change. */

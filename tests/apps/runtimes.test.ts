@@ -62,7 +62,8 @@ describe.each(runtimes)("$name", ({ name: runtime, command, args }) => {
   }
 
   test("streams, repeats, runs tools, watches tasks and reports errors", async () => {
-    const { stdout } = await run(command, [...args, "command.js", gateway, gateway], { cwd: folder });
+    const [baseURL, gatewayURL] = [gateway, gateway];
+    const { stdout } = await run(command, [...args, "command.js", baseURL, gatewayURL], { cwd: folder });
     expect(JSON.parse(stdout)).toEqual(Object.keys(behaviours).map((name) => ({ name })));
   });
 

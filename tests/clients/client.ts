@@ -1,4 +1,4 @@
-/** A question, which each client puts in its own words. Fields that are left out are left to the client's defaults. */
+/** A chat request, which each client sends through its own API. A missing field means the client's default. */
 export interface ChatCall {
   readonly model: string;
   /** The turns so far, oldest first. The last is the user's. */
@@ -49,7 +49,7 @@ export interface Client {
   readonly stream?: (call: ChatCall) => Promise<Reply>;
   /** Asks for one tool, and returns its call without running it. */
   readonly callTool?: (call: ChatCall, tool: RiverTool) => Promise<Call | undefined>;
-  /** Lets the client run the tools until the response is there. */
+  /** Lets the client run the tools until the last message. */
   readonly runTools?: (call: ChatCall, tools: readonly RiverTool[]) => Promise<Reply>;
   readonly streamTools?: (call: ChatCall, tools: readonly RiverTool[]) => Promise<Reply>;
   /** Requests an object of `riverSchema` as the client does by default. */

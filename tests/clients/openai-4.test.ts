@@ -7,7 +7,7 @@ testClient("openai 4", (access) => {
   const openai = new OpenAI4(access);
   const { stream, parse, runTools } = openai.beta.chat.completions;
   const { beta, responses, images, models } = openai;
-  // what has left `beta` since, in its later place
+  // methods that later versions moved out of `beta`
   const completions = {
     create: openai.chat.completions.create.bind(openai.chat.completions),
     stream: stream.bind(beta.chat.completions),

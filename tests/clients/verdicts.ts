@@ -187,7 +187,7 @@ export const verdicts: Readonly<Record<ClientName, Verdicts>> = {
 
 export type Verdict = "passes" | "denied" | "fails";
 
-/** Returns true if a client has a scenario at all. */
+/** Returns true if a client implements a scenario. */
 export function has(name: ClientName, title: ScenarioName): boolean {
   const { without = [], lacks = [] } = verdicts[name];
   const { needs }: Scenario = scenarios[title];

@@ -63,7 +63,7 @@ async function open({ status = 200, body = verdict as unknown, isDown = false } 
     "challenges.cloudflare.com": (request) =>
       network(new Request(`http://127.0.0.1:${port}${new URL(request.url).pathname}`, request)),
     [PROXY]: async (request) => {
-      // what a browser adds
+      // headers that a browser adds
       const sent = await request.text();
       const headers = {
         ...Object.fromEntries(request.headers),

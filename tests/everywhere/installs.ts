@@ -19,7 +19,7 @@ const denoPath = createRequire(join(import.meta.dirname, "../../packages/worker-
 );
 const deno = join(denoPath, "../deno");
 
-/** Warnings of this machine's settings, and what Yarn says of every project with ES modules. */
+/** Warnings to ignore: about this machine's settings, and Yarn's about every project with ES modules. */
 const OTHERS = /Unknown (?:user|env|project|builtin) config|YN0092|Done with warnings/;
 
 /** Installs the tarballs with each package manager; a warning is a problem. */

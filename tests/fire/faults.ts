@@ -222,7 +222,7 @@ export const faults: readonly Fault[] = [
     proxied: { billing: "maybe", text: "" },
   },
   {
-    // what a browser reads ahead before it closes the connection depends on its load: only the end is checked
+    // the bytes that a browser reads before it closes the connection depend on its load: only the end is checked
     name: "an error of 4 MB that does not end",
     call: "create",
     script: async (wire) => {

@@ -1,6 +1,6 @@
 import type { Rule } from "./rule.ts";
 
-/** The parts of a valibot schema that describe its fields. */
+/** The parts of a valibot schema that describe its fields. `getter` belongs to a `lazy` schema, `options` to a union. */
 interface Shape {
   readonly entries?: Readonly<Record<string, Shape>>;
   readonly item?: Shape;
@@ -24,6 +24,7 @@ function listFields(schema: object, samples: readonly unknown[]): ReadonlySet<st
     path: string,
   ) {
     if (wrapped) visit(wrapped, values, path);
+    // objects and lists without content also reach the schemas that no sample chooses
     if (getter) for (const value of [...values, {}, []]) visit(getter(value), values, path);
     for (const option of options ?? []) if (typeof option === "object") visit(option as Shape, values, path);
     if (item) visit(item, values.flat(), path);
@@ -39,12 +40,12 @@ function listFields(schema: object, samples: readonly unknown[]): ReadonlySet<st
   }
 }
 
-/** Lists the fields of a model that no rule is about. The model itself is none: it decides which rules there are. */
+/** Lists the fields of a model's requests that no rule tests. `model` needs no rule: it only chooses the rules. */
 export function fieldsWithoutRule(model: string, schema: object, all: readonly Rule[]): string[] {
   const rules = all.filter(({ accepted }) => (accepted as { model?: string }).model === model);
-  const tried = rules.map(({ path }) => `${path.replace(/\.\d+(?=\.|$)/g, "")}.`);
+  const testedPaths = rules.map(({ path }) => `${path.replace(/\.\d+(?=\.|$)/g, "")}.`);
   const requests = rules.flatMap(({ accepted, refused, warned }) => [accepted, refused, warned]);
   return [...listFields(schema, requests)].filter(
-    (field) => field !== "model" && !tried.some((path) => path.startsWith(`${field}.`)),
+    (field) => field !== "model" && !testedPaths.some((path) => path.startsWith(`${field}.`)),
   );
 }

@@ -61,7 +61,7 @@ interface Connection {
   closed: boolean;
 }
 
-/** A chat, its gateway, its tools and its storage, and all that was ever said. */
+/** A chat with its gateway, tools and storage, and all texts that were ever sent. */
 function createScenario(whenBusy: WhenBusy) {
   const clock = stoppedClock();
   const storage = memoryStorage();

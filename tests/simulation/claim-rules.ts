@@ -7,7 +7,7 @@ import { isRefusal } from "./task-rules.js";
 
 const CREATES = /^\/v1\/(?:video|images)\/generations$|\/CreateAsset$/;
 
-/** Something that the client said of a request, and all connections that were made for it. */
+/** A claim of the client about the billing of a request, and all connections of the request. */
 interface Claim {
   readonly what: string;
   readonly billing: unknown;
@@ -47,7 +47,7 @@ export function saysWhatIsBilled(simulation: Simulation): string | undefined {
   }
 }
 
-/** Claims of the images that were stopped. The second of two clicks is none: it was never sent. */
+/** Lists what the client claims about the billing of stopped images. The second of two clicks was never sent: it is left out. */
 function listStops({ settled, network }: Simulation): readonly Claim[] {
   return settled.flatMap(({ page, name, from, to, result }): readonly Claim[] => {
     const { error } = Object(result) as { error?: Error & { readonly billing?: string } };

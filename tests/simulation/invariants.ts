@@ -99,7 +99,7 @@ function billsOnce({ gateway }: Simulation): string | undefined {
   return twice && `"${twice}" was billed twice`;
 }
 
-/** Returns what a user calls a submission; undefined for other requests. */
+/** Returns the name of the submission that a request belongs to; undefined for other requests. */
 function readName(path: string, body: Readonly<Record<string, unknown>>): string | undefined {
   if (path.startsWith("/v1/video")) return readPrompt(body);
   if (path.startsWith("/v1/images")) return body["prompt"] as string;

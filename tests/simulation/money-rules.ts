@@ -31,7 +31,7 @@ export function findBrokenMoneyRule({ proxy, budget }: Simulation): string | und
   return undefined;
 }
 
-/** The proxy charges what the gateway counted, and nothing is sent that was not reserved. */
+/** Checks that the proxy charges the gateway's count, and sends no request without a reservation. */
 export function findBrokenMoneyRuleAtRest(
   simulation: Pick<Simulation, "proxy" | "timeline">,
 ): string | undefined {
@@ -141,7 +141,7 @@ function findWrongLedger({ objects }: Proxy, accounts: readonly Account[], now: 
   return undefined;
 }
 
-/** At rest nothing is reserved, but what a process has left that is lost, or could not settle. */
+/** Checks that no amount stays reserved at rest, except amounts of a lost process or of a failed settlement. */
 function findUnusedReservation({ objects }: Proxy, accounts: readonly Account[]): string | undefined {
   for (const { name, storage } of objects.storages()) {
     const held = storage.readRows("SELECT id FROM budget_reservations");

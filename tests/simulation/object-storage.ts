@@ -16,12 +16,12 @@ export interface SimulatedStorage {
   deleteAll(): Promise<void>;
   /** Waits until no transaction is open. */
   idle(): Promise<void>;
-  /** Waits until all writes are on the disk. No response leaves an object before. */
+  /** Waits until all writes are on the disk. An object's responses wait for that. */
   flushed(): Promise<void>;
-  /** Takes back the writes that are not on the disk, as a crash does. */
+  /** Reverts the writes that are not on the disk, as a crash does. */
   rollBack(): void;
-  /** Clears the alarm that is about to run, and sets another one if it fails. */
-  takeAlarm(): void;
+  /** Clears the alarm, because the platform is about to run it. The clearing is on the disk at once. */
+  clearDueAlarm(): void;
   /** Returns the rows of a query that writes nothing. */
   readRows(query: string): Record<string, unknown>[];
 }
@@ -42,8 +42,9 @@ export function createObjectStorage(
   const statements = new Map<string, StatementSync>();
   let alarmAt = null as number | null;
   let safeAlarmAt = alarmAt;
-  /** The open transaction, and those that wait for it. */
+  /** Resolves after the open transaction and all transactions that wait for it. */
   let last: Promise<unknown> = Promise.resolve();
+  /** Number of transactions that are open or wait. */
   let open = 0;
   let flushing: { readonly cancel: () => void; readonly done: Promise<void> } | undefined;
   let cancelAlarm = () => {};
@@ -87,7 +88,7 @@ export function createObjectStorage(
       database.exec("ROLLBACK");
       alarmAt = safeAlarmAt;
     },
-    takeAlarm() {
+    clearDueAlarm() {
       alarmAt = null;
       safeAlarmAt = null;
     },
@@ -120,7 +121,7 @@ export function createObjectStorage(
     }
   }
 
-  /** Begins a transaction, unless there is one; it ends some milliseconds later. */
+  /** Begins a transaction, unless one is open. Its writes are on the disk some milliseconds later. */
   function startTransaction(): void {
     if (flushing) return;
     database.exec("BEGIN");

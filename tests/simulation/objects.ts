@@ -111,11 +111,11 @@ export function createObjects(
     return known.instance;
   }
 
-  /** Runs an alarm; again if it fails or its object crashes. */
+  /** Runs an alarm. An alarm that fails runs again later. */
   async function runAlarm(name: string): Promise<void> {
     const known = getObject(name);
     const { page, object, ready } = wakeObject(name);
-    known.storage.takeAlarm();
+    known.storage.clearDueAlarm();
     known.isInAlarm = true;
     log(`alarm of ${page.name}`);
     await page.run(async () => {

@@ -155,7 +155,7 @@ type Happening = readonly [Action, number, nth?: number, tab?: number];
 
 type Mishap = (random: Random) => readonly Happening[];
 
-/** Faults that have to meet an action in the same moment, and what the user does then. */
+/** Faults that have to happen during an action, and the next action of the user. */
 const mishaps: readonly Mishap[] = [
   // a tab crashes while it waits for a reply, and the user continues in another tab
   (random) => [

@@ -50,7 +50,7 @@ const RATE = 30;
  * Creates the proxy between the tabs and the gateway: its process, its Durable Objects, and the network behind it. What
  * it does for one request of a tab has the number of that request as its purpose.
  *
- * @param plan its `budget` is what the user may spend in one window, in tokens
+ * @param plan its `budget` is the number of tokens that the user may spend in one window
  */
 export function createProxyServer(
   { seed, proxy: mode, once: isOnce, budget: maxTokens, log: logFault }: ProxyPlan,

@@ -54,7 +54,7 @@ export function createSimulation(plan: Plan) {
     /** Tokens that the user may spend in one window. */
     budget: plan.budget,
     gateway,
-    /** The server between the tabs and the gateway; undefined where there is none. */
+    /** The server between the tabs and the gateway; undefined in a simulation without one. */
     proxy,
     /** Lines of the proxy's log. */
     logs,

@@ -178,7 +178,7 @@ test("any JSON at any position of a stream ends as a turn or an error of the lib
         onEvent: () => {},
       });
       await expectSettled(streamChat(client, question), isLooped);
-      // a stream that said [DONE] has a moment to end by itself
+      // after [DONE], a stream has a moment to end before it is cancelled
       if (!isOver) await clock.sleep(4000);
       expect(isOver).toBe(true);
     }),

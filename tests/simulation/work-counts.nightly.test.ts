@@ -38,7 +38,7 @@ async function countPromises(work: () => Promise<void>): Promise<number> {
   return promises;
 }
 
-// loads what a first call loads
+// loads the code that a first call loads
 beforeAll(async () => {
   await read(createClientFor(10, "one frame"));
   await vi.dynamicImportSettled();

@@ -18,7 +18,8 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     await button("Choose images").click();
     await (await chooser).setFiles(names.map(image));
   }
-  async function look(): Promise<void> {
+  /** Hides the page and shows it again: a page that becomes visible polls at once. */
+  async function pollNow(): Promise<void> {
     for (const state of ["hidden", "visible"])
       await studio.page.evaluate((value) => {
         Object.defineProperty(document, "visibilityState", { value, configurable: true });
@@ -36,7 +37,7 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     await studio.page.reload();
     await card("hero.png").getByText("Preparing").waitFor();
     studio.ahead = MINUTE;
-    await look();
+    await pollNow();
     await card("hero.png").getByText("Ready").waitFor();
     await card("hero.png").getByRole("button", { name: "Video" }).click();
     await studio.page.getByRole("heading", { level: 1, name: "Videos" }).waitFor();
@@ -92,7 +93,7 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     await pick("hero [[fail]].png");
     await card("hero [[fail]].png").getByText("Preparing").waitFor();
     studio.ahead = MINUTE;
-    await look();
+    await pollNow();
     await card("hero [[fail]].png").getByText("This image can't be used.").waitFor();
     await expect.poll(() => card("hero [[fail]].png").getByRole("button", { name: "Video" }).count()).toBe(0);
   });
@@ -108,7 +109,7 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
   test("An image in flight during a reload is listed afterwards, with its possible cost", async () => {
     await pick("hero [[stall]].png");
     await expect.poll(() => studio.created(PATH).length).toBe(1);
-    expect(await studio.leave()).toEqual(["beforeunload"]);
+    expect(await studio.reloadAndListDialogs()).toEqual(["beforeunload"]);
     const lost = card("hero [[stall]].png");
     await lost.getByText("No response came back. You may have been charged.").waitFor();
     await lost.getByRole("button", { name: "Delete" }).click();

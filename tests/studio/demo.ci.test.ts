@@ -37,7 +37,7 @@ afterAll(async () => {
   await rm(repository, { recursive: true, force: true });
 });
 
-/** Links what the demo needs into a folder whose name has a space and a letter beyond ASCII. */
+/** Links the files of the demo into a folder whose name has a space and a letter beyond ASCII. */
 async function linkRepository(examples = "examples"): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "sluice è qui "));
   await cp(join(root, "scripts"), join(folder, "scripts"), { recursive: true });
@@ -110,7 +110,7 @@ describe.skipIf(!findChromium())("the demo in Chromium (skipped where there is n
     // nothing waits for a write, the page least of all
     await expect.poll(readDatabases).toContain("Show me what you can do");
     const inDatabases = await readDatabases();
-    // the browser's tools do not always keep what a page has read as a stream: sent once more, and read as a text
+    // Chromium does not always store a body that the page read as a stream: the request is repeated, and read as text
     const streamed = await page.evaluate(async () => {
       const body = { model: "delta-5.3", messages: [{ role: "user", content: "Hello" }], stream: true };
       const headers = { "content-type": "application/json" };

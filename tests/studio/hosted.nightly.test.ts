@@ -343,7 +343,7 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
   }
 });
 
-/** Writes by keys, as a person does: what a script writes while a page loads is lost in Firefox. */
+/** Types with keys, as a person does: Firefox loses text that a script writes while a page loads. */
 async function write(into: Locator, text: string): Promise<void> {
   await into.press("ControlOrMeta+a");
   await into.pressSequentially(text);

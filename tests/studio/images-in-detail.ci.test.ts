@@ -144,6 +144,6 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await findPrompt().fill("A reef [[stall]]");
     await button("Generate").click();
     await expect.poll(() => studio.created(IMAGES).length).toBe(2);
-    expect(await studio.leave()).toEqual(["beforeunload"]);
+    expect(await studio.reloadAndListDialogs()).toEqual(["beforeunload"]);
   });
 });

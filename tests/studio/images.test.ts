@@ -54,7 +54,7 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     await button("Generate").click();
     await button("Stop").waitFor();
     await expect.poll(draft).toContain("A reef at night");
-    await studio.leave();
+    await studio.reloadAndListDialogs();
     await findTile("A reef at night").getByText("You may have been charged.").waitFor();
     await release();
     await findTile("A reef at night").getByRole("button", { name: "Try again" }).click();

@@ -12,7 +12,7 @@ describe.skipIf(!hasChromium)("The list of chats by keys in Chromium (skipped wh
 
   const list = () => studio.page.getByRole("navigation", { name: "Chats" });
   const press = (key: string) => studio.page.keyboard.press(key);
-  /** Name of what has the focus. */
+  /** Name of the element that has the focus. */
   const focused = () =>
     studio.page.evaluate(() => {
       const { activeElement: active } = document;

@@ -28,12 +28,12 @@ describe.skipIf(!hasChromium)("the receipts in Chromium (skipped where there is 
     await studio.field("Prompt").fill("A reef");
     await studio.button("Generate").click();
     await isRequested;
-    await studio.leave();
+    await studio.reloadAndListDialogs();
     await openReceipts();
     await expect
       .poll(rows)
       .toEqual([expect.stringMatching(/Image[\s\S]*May be charged[\s\S]*No end recorded/)]);
-    // the room says it, too
+    // the page shows it, too
     await studio.page.getByText("It did not finish").waitFor();
   });
 

@@ -26,7 +26,7 @@ describe.skipIf(!hasChromium)("Unsaved images in Chromium (skipped where there i
     await note.getByText("Keep this page open").waitFor();
     await setFull(studio.page, false);
     await note.waitFor({ state: "detached" });
-    expect(await studio.leave()).toEqual([]);
+    expect(await studio.reloadAndListDialogs()).toEqual([]);
     await studio.page.getByRole("listitem", { name: "A reef" }).waitFor();
   });
 });
@@ -56,7 +56,7 @@ describe.skipIf(!hasChromium)("Unsaved messages in Chromium (skipped where there
     }
     await setFull(studio.page, false);
     await expect.poll(() => note().count()).toBe(0);
-    expect(await studio.leave()).toEqual([]);
+    expect(await studio.reloadAndListDialogs()).toEqual([]);
     await expect.poll(() => questions().allInnerTexts()).toHaveLength(2);
   });
 
@@ -64,6 +64,6 @@ describe.skipIf(!hasChromium)("Unsaved messages in Chromium (skipped where there
     await setFull(studio.page, true);
     await sendMessage("One", 1);
     await note().waitFor();
-    expect(await studio.leave()).toEqual(["beforeunload"]);
+    expect(await studio.reloadAndListDialogs()).toEqual(["beforeunload"]);
   });
 });

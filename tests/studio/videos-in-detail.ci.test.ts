@@ -7,7 +7,7 @@ import { openVideos, VIDEOS } from "../support/videos-room.ts";
 const HOUR = 60 * MINUTE;
 
 describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where there is none)", () => {
-  const { studio, button, field, findCard, findBar, sendVideo, expectVideosInProgress, look, finish } =
+  const { studio, button, field, findCard, findBar, sendVideo, expectVideosInProgress, pollNow, finish } =
     openVideos();
   async function choose(model: string): Promise<void> {
     await studio.page.getByRole("combobox", { name: "Model" }).click();
@@ -53,12 +53,12 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
       .getByText(/^Starting · \d+ s$/)
       .waitFor();
     studio.ahead = 16_000;
-    await look();
+    await pollNow();
     await findCard(prompt)
       .getByText(/^Making your video · \d+ s$/)
       .waitFor();
     studio.ahead = 2 * MINUTE;
-    await look();
+    await pollNow();
     await findCard(prompt)
       .getByText(/^About \d+ s left$/)
       .waitFor();
@@ -94,7 +94,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
   test("continue after a reload, in another tab, and after the network was lost", async () => {
     await sendVideo("A reef at dawn");
     studio.ahead = MINUTE / 2;
-    await look();
+    await pollNow();
     await expect.poll(async () => Number(await findBar().getAttribute("aria-valuenow"))).toBeGreaterThan(0);
     await studio.page.reload();
     await findCard("A reef at dawn").waitFor();
@@ -122,17 +122,17 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     });
     await sendVideo("A reef at dawn");
     studio.ahead = MINUTE / 2;
-    await look();
+    await pollNow();
     await expect.poll(async () => Number(await findBar().getAttribute("aria-valuenow"))).toBeGreaterThan(0);
     await expect.poll(() => page.getByText(/^Offline\. |^No connection/).count()).toBe(0);
     // the server is gone
     await page.route("**/*", (route) => route.abort("connectionrefused"));
-    await look();
+    await pollNow();
     await findCard("A reef at dawn").getByText("Offline. It continues later.").waitFor();
     await page.getByText("No connection", { exact: true }).waitFor();
     await page.unroute("**/*");
     studio.ahead = 10 * MINUTE;
-    await look();
+    await pollNow();
     await findCard("A reef at dawn").locator("video").waitFor();
     await expect.poll(() => page.getByText(/^Offline\. |^No connection/).count()).toBe(0);
     expect(studio.created(VIDEOS)).toHaveLength(1);
@@ -141,7 +141,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
   test("Failed videos show the reason; lost videos may be billed, and are sent again only by the user", async () => {
     await sendVideo("A reef [[fail]]");
     studio.ahead = 10 * MINUTE;
-    await look();
+    await pollNow();
     await findCard("A reef [[fail]]").getByText("The video failed").waitFor();
     await findCard("A reef [[fail]]").getByText("rejected by the upstream check").waitFor();
     await field("Prompt").fill("");
@@ -151,14 +151,14 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await field("Prompt").fill("A reef [[stall]]");
     await button("Generate").click();
     await expect.poll(() => studio.created(VIDEOS).length).toBe(2);
-    expect(await studio.leave()).toEqual(["beforeunload"]);
+    expect(await studio.reloadAndListDialogs()).toEqual(["beforeunload"]);
     const lost = findCard("A reef [[stall]]");
     await lost.getByText("You may have been charged. A retry may cost twice.").waitFor();
     expect(studio.created(VIDEOS)).toHaveLength(2);
     await lost.getByRole("button", { name: "Retry anyway" }).click();
     await expect.poll(() => studio.created(VIDEOS).length).toBe(3);
     expect(studio.created(VIDEOS)[2]).toEqual(studio.created(VIDEOS)[1]);
-    await studio.leave();
+    await studio.reloadAndListDialogs();
   });
 
   test("begin and end with frames, and a form without any says what is missing", async () => {

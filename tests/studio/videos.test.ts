@@ -5,7 +5,7 @@ import { openVideos, VIDEOS } from "../support/videos-room.ts";
 const HOUR = 60 * MINUTE;
 
 describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where there is none)", () => {
-  const { studio, button, findCard, findBar, sendVideo, look, finish } = openVideos();
+  const { studio, button, findCard, findBar, sendVideo, pollNow, finish } = openVideos();
 
   /** By keyboard: a message that is in motion can't be clicked. */
   async function undo(): Promise<void> {
@@ -20,7 +20,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await studio.page.keyboard.press("Escape");
     await sendVideo("A reef at dawn");
     studio.ahead = MINUTE / 2;
-    await look();
+    await pollNow();
     await findCard("A reef at dawn")
       .getByText(/^About \d+ s left|^Almost done/)
       .waitFor();

@@ -18,8 +18,10 @@ const texts: readonly (readonly [text: string, schema: Readonly<Record<string, u
 const types = ["object", "array", "string", "number", "boolean", "null"] as const;
 
 /**
- * Schemas that can be satisfied: each is made around a value that fits it. Names of places are `#/definitions/…` of the
- * whole schema, which is an object where `isObject` is true.
+ * Generates schemas that some value satisfies: each is built from an example value. References point to
+ * `#/definitions/…`.
+ *
+ * @param isObject true if the example value, and so what the schema describes, has to be an object
  */
 export function createAnySchema(isObject: boolean): fc.Arbitrary<AnySchema> {
   const value = fc.letrec<{ value: unknown }>((tie) => ({
@@ -50,31 +52,33 @@ function createObject(value: fc.Arbitrary<unknown>): fc.Arbitrary<Record<string,
   return fc.dictionary(name, value, { maxKeys: 5, noNullPrototype: true });
 }
 
-/** Makes schemas that a value fits, by the choices of `gen`. Some go into `definitions`. */
+/** Creates schemas that fit a given value. `gen` makes the random choices; referenced schemas go into `definitions`. */
 function createMakers(gen: fc.GeneratorValue, definitions: Record<string, AnySchema>) {
-  const pickBelow = (max: number) => gen(fc.nat, { max });
-  const isRare = (one: number) => pickBelow(one) === 0;
+  /** Picks a whole number from 0 to `max`, both included. */
+  const pickUpTo = (max: number) => gen(fc.nat, { max });
+  /** Returns true once in `count` calls, on average. */
+  const isOneIn = (count: number) => pickUpTo(count - 1) === 0;
   return { createSchema };
 
   function createSchema(value: unknown): AnySchema {
-    if (isRare(40)) return true;
-    const schema = isRare(8) ? { ...createPlain(value), ...compose(value) } : createPlain(value);
-    if (!isRare(10)) return schema;
+    if (isOneIn(41)) return true;
+    const schema = isOneIn(9) ? { ...createPlain(value), ...compose(value) } : createPlain(value);
+    if (!isOneIn(11)) return schema;
     const name = `part${Object.keys(definitions).length}`;
     definitions[name] = schema;
     return { $ref: `#/definitions/${name}` };
   }
 
   function createPlain(value: unknown): Readonly<Record<string, unknown>> {
-    if (isRare(25)) return { const: value };
-    if (isRare(15)) return { enum: isRare(2) ? [value, "another"] : ["one", "other", value] };
+    if (isOneIn(26)) return { const: value };
+    if (isOneIn(16)) return { enum: isOneIn(3) ? [value, "another"] : ["one", "other", value] };
     if (typeof value === "string") return createTextSchema(value);
     if (typeof value === "number") return createNumberSchema(value);
     if (Array.isArray(value)) return createListSchema(value);
     if (typeof value === "object" && value !== null)
       return createObjectSchema(value as Record<string, unknown>);
     const type = value === null ? "null" : "boolean";
-    return { type: isRare(4) ? [type, "string"] : type };
+    return { type: isOneIn(5) ? [type, "string"] : type };
   }
 
   function createTextSchema(text: string) {
@@ -83,60 +87,60 @@ function createMakers(gen: fc.GeneratorValue, definitions: Record<string, AnySch
     const { length } = [...text];
     return {
       type: "string",
-      ...(isRare(2) && { minLength: Math.max(0, length - pickBelow(2)) }),
-      ...(isRare(2) && { maxLength: length + pickBelow(40) }),
+      ...(isOneIn(3) && { minLength: Math.max(0, length - pickUpTo(2)) }),
+      ...(isOneIn(3) && { maxLength: length + pickUpTo(40) }),
     };
   }
 
   function createNumberSchema(number: number) {
     const isWhole = Number.isInteger(number);
-    const reach = () => (isWhole ? 1 : 0.1) * pickBelow(8);
+    const reach = () => (isWhole ? 1 : 0.1) * pickUpTo(8);
     const far = Number.MAX_SAFE_INTEGER;
-    const from = isRare(4) ? -far : number - reach();
-    const to = isRare(4) ? far : number + reach();
+    const from = isOneIn(5) ? -far : number - reach();
+    const to = isOneIn(5) ? far : number + reach();
     return {
-      type: isWhole && !isRare(3) ? "integer" : "number",
-      ...(isRare(2) && (isRare(4) ? { exclusiveMinimum: from - 1 } : { minimum: from })),
-      ...(isRare(2) && (isRare(4) ? { exclusiveMaximum: to + 1 } : { maximum: to })),
-      ...(isRare(5) && number !== 0 && { multipleOf: isWhole && number % 5 === 0 ? 5 : isWhole ? 1 : 0.1 }),
+      type: isWhole && !isOneIn(4) ? "integer" : "number",
+      ...(isOneIn(3) && (isOneIn(5) ? { exclusiveMinimum: from - 1 } : { minimum: from })),
+      ...(isOneIn(3) && (isOneIn(5) ? { exclusiveMaximum: to + 1 } : { maximum: to })),
+      ...(isOneIn(6) && number !== 0 && { multipleOf: isWhole && number % 5 === 0 ? 5 : isWhole ? 1 : 0.1 }),
     };
   }
 
   function createListSchema(list: readonly unknown[]) {
     const { length } = list;
-    const isTuple = length > 0 && isRare(4);
+    const isTuple = length > 0 && isOneIn(5);
     const first = list[0];
     return {
       type: "array",
-      ...(isTuple && { items: list.map(createSchema), ...(isRare(2) && { additionalItems: false }) }),
+      ...(isTuple && { items: list.map(createSchema), ...(isOneIn(3) && { additionalItems: false }) }),
       // items of one kind: a schema that all of them fit
       ...(!isTuple && length > 0 && { items: { anyOf: list.map(createSchema) } }),
-      ...(isRare(2) && { minItems: Math.max(0, length - pickBelow(1)) }),
-      ...(isRare(2) && { maxItems: length + pickBelow(3) }),
-      ...(length > 0 && isRare(6) && { contains: createSchema(first) }),
-      ...(length <= 1 && isRare(3) && { uniqueItems: true }),
+      ...(isOneIn(3) && { minItems: Math.max(0, length - pickUpTo(1)) }),
+      ...(isOneIn(3) && { maxItems: length + pickUpTo(3) }),
+      ...(length > 0 && isOneIn(7) && { contains: createSchema(first) }),
+      ...(length <= 1 && isOneIn(4) && { uniqueItems: true }),
     };
   }
 
   function createObjectSchema(object: Readonly<Record<string, unknown>>) {
     const names = Object.keys(object);
-    const described = names.filter((name) => !(name.startsWith("x_") && isRare(2)));
+    const described = names.filter((name) => !(name.startsWith("x_") && isOneIn(3)));
     const [one, other] = names;
     return {
       type: "object",
       properties: Object.fromEntries(described.map((name) => [name, createSchema(object[name])])),
-      ...(names.length > 0 && !isRare(4) && { required: names.filter(() => !isRare(3)) }),
-      ...(described.length === names.length && isRare(2) && { additionalProperties: false }),
-      ...(isRare(5) && { minProperties: names.length }),
-      ...(isRare(5) && { maxProperties: names.length + pickBelow(2) }),
-      ...(isRare(6) && { patternProperties: { "^y_": { type: "integer" } } }),
-      ...(one && other && isRare(5) && { dependencies: { [one]: [other] } }),
+      ...(names.length > 0 && !isOneIn(5) && { required: names.filter(() => !isOneIn(4)) }),
+      ...(described.length === names.length && isOneIn(3) && { additionalProperties: false }),
+      ...(isOneIn(6) && { minProperties: names.length }),
+      ...(isOneIn(6) && { maxProperties: names.length + pickUpTo(2) }),
+      ...(isOneIn(7) && { patternProperties: { "^y_": { type: "integer" } } }),
+      ...(one && other && isOneIn(6) && { dependencies: { [one]: [other] } }),
     };
   }
 
   /** A keyword that restricts a matching value further, or that offers other shapes. */
   function compose(value: unknown): Readonly<Record<string, unknown>> {
-    const foreign = types.find((type) => type !== findType(value) && !isRare(2)) ?? "null";
+    const foreign = types.find((type) => type !== findType(value) && !isOneIn(3)) ?? "null";
     const other = foreign === findType(value) ? { type: "object", required: ["never"] } : { type: foreign };
     const made: readonly (() => Readonly<Record<string, unknown>>)[] = [
       () => ({ allOf: [{ description: "A part" }, true] }),
@@ -145,7 +149,7 @@ function createMakers(gen: fc.GeneratorValue, definitions: Record<string, AnySch
       () => ({ not: { const: "never" } }),
       () => Object.fromEntries(["if", "then", "else"].map((key) => [key, { type: findType(value) }])),
     ];
-    return made[pickBelow(made.length - 1)]?.() ?? {};
+    return made[pickUpTo(made.length - 1)]?.() ?? {};
   }
 }
 

@@ -24,4 +24,6 @@ const batch = createBatch(
 );
 const state = await batch.run();
 const unconfirmed = batch.getItems("unconfirmed").map(({ id, error }) => ({ id, message: error?.message }));
-console.log(JSON.stringify({ ...state, error: state.error?.message, unconfirmed, count: state.unconfirmed }));
+console.log(
+  JSON.stringify({ ...state, error: state.error?.message, unconfirmed, unconfirmedCount: state.unconfirmed }),
+);

@@ -20,7 +20,8 @@ export function openChat() {
   let browser: Browser;
   let studio: StudioPage;
   let page: Page;
-  let isFresh = false;
+  let isReusable = false;
+  /** Resolves when the test calls `goOn()`. */
   let held: Promise<void>;
   const room = {
     get page() {
@@ -29,9 +30,9 @@ export function openChat() {
     get studio() {
       return studio;
     },
-    /** Messages of the console that a test causes. */
+    /** Console messages that a test expects. All others fail it. */
     expected: undefined as RegExp | undefined,
-    /** Number of pauses of the gateway, for example in a slow reply, until it waits for `goOn()`. */
+    /** Number of waits that the gateway ends by itself, for example in a slow reply. Later ones wait for `goOn()`. */
     pauses: Number.POSITIVE_INFINITY,
     goOn: () => {},
   };
@@ -58,8 +59,8 @@ export function openChat() {
       room.goOn = resolve;
     });
     server.emulator.reset();
-    if (!isFresh) studio = await reopenStudio(browser, server.address, WIDTH);
-    isFresh = true;
+    if (!isReusable) studio = await reopenStudio(browser, server.address, WIDTH);
+    isReusable = true;
     page = studio.page;
     await page.setViewportSize({ width: WIDTH, height: 800 });
     studio.forget();
@@ -70,9 +71,9 @@ export function openChat() {
   });
   afterEach(async ({ task }) => {
     room.goOn();
-    // what a failed test leaves behind would fail the others, too
+    // a failed test may leave a page that fails the next tests, too
     if (task.result?.state === "fail") {
-      isFresh = false;
+      isReusable = false;
       studio.spend();
       await studio.close();
     }

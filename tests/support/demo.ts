@@ -51,7 +51,7 @@ export async function startDemo(port: number, speed = 1, root = repository): Pro
   };
 }
 
-/** Checks that a process is there. */
+/** Returns true if a process exists. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

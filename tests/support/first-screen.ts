@@ -37,7 +37,7 @@ export async function measureFirstScreen(page: Page, load: () => Promise<unknown
   });
 }
 
-/** Runs in the page: notes when the text field is there. */
+/** Runs in the page: records the time at which the text field appears. */
 function noteWritable(): void {
   const observer = new MutationObserver(() => {
     if (!document.querySelector("textarea:enabled")) return;

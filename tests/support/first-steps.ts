@@ -12,7 +12,7 @@ export interface ManagerCommands {
   readonly dev: readonly string[];
   /** Environment that lets the servers take any free port. */
   readonly env?: NodeJS.ProcessEnv;
-  /** Build for production; undefined where there is none. */
+  /** Arguments that build for production; undefined for an app without a build. */
   readonly build?: readonly string[] | undefined;
   /** Command that starts the build: in workerd for a Worker. */
   readonly production: (app: string, address: string) => readonly string[];
@@ -103,7 +103,7 @@ export const made: readonly (readonly [
   ],
 ];
 
-/** Time in milliseconds for what a page shows: a development server compiles it first, beside other tests. */
+/** Time until a page shows its content, in milliseconds: a development server first compiles it, beside other tests. */
 const PAGE_MS = 240_000;
 
 /** Starts an app in development. */
@@ -137,7 +137,7 @@ export async function sendInPage(url: string, text: string): Promise<string> {
   }
 }
 
-/** Returns what a page shows to a stranger. */
+/** Returns the text that a page shows to a visitor who is not signed in. */
 export async function visit(url: string): Promise<string> {
   const context = await (await getSharedBrowser()).newContext({ ignoreHTTPSErrors: true });
   try {

@@ -11,7 +11,7 @@ export interface Hover {
   readonly name: string;
   /** Path of the file that declares it. */
   readonly file: string;
-  /** The doc comment in one line, without its tags; empty where there is none. */
+  /** The doc comment in one line, without its tags; empty without one. */
   readonly text: string;
   /** Each tag with its text: `default 8`. */
   readonly tags: readonly string[];

@@ -76,7 +76,7 @@ function watchTimers(name: "setTimeout" | "setInterval"): typeof setTimeout {
   const platform = current.platform ?? current;
   const watched = (...given: Parameters<typeof setTimeout>) => {
     const timer = platform(...given);
-    // a short wait ends by itself, before it costs another test anything
+    // a short timer ends before it can slow down another test
     const isShort = name === "setTimeout" && (given[1] ?? 0) <= GRACE_MS;
     if (typeof timer === "object" && !isShort)
       timers.set(timer, { started: new Error("started here"), opener });

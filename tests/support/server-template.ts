@@ -29,7 +29,7 @@ export const runtimes = {
 /** A process of the server. */
 export interface ServerProcess {
   readonly url: string;
-  /** The lines that it has written. */
+  /** The lines that it has printed. */
   readonly lines: readonly string[];
   signal(name: NodeJS.Signals): void;
   /** Resolves with the exit code, null for a process that was killed. */
@@ -45,7 +45,11 @@ export function copyTemplate() {
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** Starts a command in a folder. Resolves when it says where it listens. @throws {Error} with its lines, where it ends before */
+/**
+ * Starts the server in a folder. Resolves when it prints its address.
+ *
+ * @throws {Error} with the printed lines, if the process ends before that
+ */
 export async function startServer(
   folder: string,
   [program, ...args]: readonly [string, ...string[]],
@@ -67,7 +71,7 @@ export async function startServer(
   return { url, lines, ended, signal: (name) => void child.kill(name) };
 }
 
-/** Opens a gateway, and the settings of a server in production before it. */
+/** Starts a gateway, and returns the environment of a production server that uses it. */
 export async function startScenario() {
   const emulator = createEmulator({ apiKeys: [PRODUCTION_KEY], speed: 50 });
   const gateway = await serve(emulator, { port: 0 });
@@ -86,7 +90,7 @@ export async function startScenario() {
 }
 
 /**
- * A user's client. Its requests go to the server that `target` gives, and wait for it.
+ * Creates a client of a signed-in user. Each request waits for `target`, and goes to the URL that it resolves to.
  *
  * @param app name of the app, which issues the tokens of its users
  */

@@ -1,6 +1,6 @@
 import type { Browser, Dialog, Locator, Page } from "playwright";
 
-/** A page of the studio, and what a person does on it. */
+/** A page of the studio, with the actions of a person. */
 export interface StudioPage {
   readonly page: Page;
   /** The addresses of all requests; of a page from `openStudio` everything that went over the wire, as text. */
@@ -17,8 +17,8 @@ export interface StudioPage {
   readonly hold: (addresses: string) => Promise<() => Promise<void>>;
   /** Waits until no reply is streaming. */
   readonly settled: () => Promise<void>;
-  /** Reloads the page, accepts its dialogs, and returns their texts. */
-  readonly leave: () => Promise<readonly string[]>;
+  /** Reloads the page, accepts its dialogs, and returns their types: `["beforeunload"]` if the page asked. */
+  readonly reloadAndListDialogs: () => Promise<readonly string[]>;
   /** Forgets the requests and problems so far. */
   readonly forget: () => void;
   /** Keeps the next test from reusing this tab, because its state can't be undone. */
@@ -59,7 +59,7 @@ export async function reopenStudio(
     tab.notes = createEmptyNotes();
     if (tab.isSpent || tab.page.isClosed()) return tab.page.context().close();
     await emptyPage(tab, address);
-    // what the page before said last
+    // late messages of the previous page
     tab.notes = createEmptyNotes();
     idle = tab;
   });
@@ -149,7 +149,7 @@ async function open(tab: Tab, address: string, close: () => Promise<void>): Prom
         await page.unroute(addresses);
       };
     },
-    async leave() {
+    async reloadAndListDialogs() {
       const shown: string[] = [];
       const acceptDialog = (dialog: Dialog) => {
         shown.push(dialog.type());

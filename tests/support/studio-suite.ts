@@ -24,8 +24,8 @@ export interface StudioSuite {
   ahead: number;
   /** The bodies of the creates that the gateway saw at `path`, in order. */
   readonly created: (path: string) => readonly unknown[];
-  /** Reloads the page, accepts its dialogs, and returns their texts. */
-  readonly leave: () => Promise<readonly string[]>;
+  /** Reloads the page, accepts its dialogs, and returns their types: `["beforeunload"]` if the page asked. */
+  readonly reloadAndListDialogs: () => Promise<readonly string[]>;
   /** Holds requests to these URLs in the browser until the returned function is called. */
   readonly hold: (addresses: string) => Promise<() => Promise<void>>;
   /** Keeps the next test from reusing this tab, because its state can't be undone. */
@@ -91,7 +91,7 @@ export function openRoom(
       ahead = ms;
     },
     created: (path) => server.created(path),
-    leave: () => studio.leave(),
+    reloadAndListDialogs: () => studio.reloadAndListDialogs(),
     hold: (addresses) => studio.hold(addresses),
     spend: () => studio.spend(),
     button: (name, page = studio.page) => page.getByRole("button", { name, exact: true }),

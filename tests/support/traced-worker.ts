@@ -15,7 +15,7 @@ let sdk:
   | { readonly provider: TracerProvider; readonly telemetry: ReturnType<typeof createProxyTelemetry> }
   | undefined;
 
-/** Starts the SDK of this isolate with the first request, whose `env` says where spans go. */
+/** Starts the SDK of this isolate at the first request, because the `env` has the address for the spans. */
 function getSDK(env: Env) {
   if (sdk) return sdk;
   const exporter = new OTLPTraceExporter({ url: `${env.SITE}/worker/v1/traces` });

@@ -27,8 +27,8 @@ export function openVideos() {
     await expect.poll(() => studio.created(VIDEOS).length).toBe(count);
     await expect.poll(() => new Set(listPolls().map(({ path }) => path)).size).toBe(count);
   }
-  /** Makes the page poll at once: it does when it is seen again. */
-  async function look(page: Page = studio.page): Promise<void> {
+  /** Hides the page and shows it again: a page that becomes visible polls at once. */
+  async function pollNow(page: Page = studio.page): Promise<void> {
     for (const state of ["hidden", "visible"])
       await page.evaluate((value) => {
         Object.defineProperty(document, "visibilityState", { value, configurable: true });
@@ -37,7 +37,7 @@ export function openVideos() {
   }
   async function finish(prompt: string): Promise<void> {
     studio.ahead += 10 * MINUTE;
-    await look();
+    await pollNow();
     await findCard(prompt).locator("video").waitFor();
   }
   return {
@@ -48,7 +48,7 @@ export function openVideos() {
     findBar,
     sendVideo,
     expectVideosInProgress,
-    look,
+    pollNow,
     finish,
   };
 }

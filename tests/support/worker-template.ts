@@ -108,7 +108,7 @@ export async function startTemplates({ config, code }: Bundle, deployments: read
     const { ratelimits, durable_objects: objects } = config;
     return {
       name: `${index}`,
-      // each line says which Worker wrote it
+      // each line names the Worker that wrote it
       modules: [{ type: "ESModule", path: "worker.js", contents: `${code}\n${numberLines(index)}` }],
       compatibilityDate: config.compatibility_date,
       compatibilityFlags: config.compatibility_flags,

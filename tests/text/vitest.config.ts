@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 import sources from "../../vitest.config.ts";
 
-/* What `pnpm check text` looks at. Vitest runs it, but none of it is a test: nothing here is in a tier. */
+/* Runs `pnpm check text` with Vitest. The checks are not tests: `pnpm test` never runs them. */
 
 const root = join(import.meta.dirname, "../..");
-/** Checks of built files, each with a file that its build writes. */
+/** Checks that need built files, each with one of these files. A check without them is left out. */
 const built = {
   "docs-search": "docs/dist/assets/chunks/@localSearchIndexroot*.js",
   "browser-support": "packages/{core/dist/entries,react/dist}/index.js",
@@ -23,7 +23,9 @@ export default defineConfig({
     name: "text",
     include: ["tests/text/*.check.ts"],
     exclude: missing.map(([name]) => `tests/text/${name}.check.ts`),
-    tags: [{ name: "link", description: "a broken link, the one thing that `pnpm check text` refuses" }],
+    tags: [
+      { name: "link", description: "a broken link, the only kind of problem that fails `pnpm check text`" },
+    ],
     isolate: false,
     testTimeout: 60_000,
   },

@@ -16,8 +16,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createRandom, pickBetween } from "../simulation/random.ts";
 
 /*
- * 500 images through a proxy, by a script that is killed three times, over a network that loses responses. What counts is
- * the journal of the emulator: each request that got an image is a bill.
+ * A script creates images through a proxy, over a network that loses responses, and is killed again and again. The
+ * emulator's list of requests has the truth: each request that got an image is a bill.
  */
 
 const SEED = 20_261_126;
@@ -33,32 +33,36 @@ afterEach(() => {
 });
 
 test("500 requests are 500 images and 500 bills behind `idempotency()`, though the script is killed three times", async () => {
-  const { emulator, url, folder } = await opened({ remembers: true });
+  const { emulator, url, folder } = await openGateway({ isIdempotent: true });
   await runUntilKilledThrice(url, folder, 500);
-  expect(await runToEnd(url, folder, 500)).toMatchObject({ status: "done", done: 500, failed: 0, count: 0 });
+  expect(await runToEnd(url, folder, 500)).toMatchObject({
+    status: "done",
+    done: 500,
+    failed: 0,
+    unconfirmedCount: 0,
+  });
   expect(listBills(emulator)).toHaveLength(500);
   expect(new Set(listBills(emulator)).size).toBe(500);
   expect((await listImages(folder)).size).toBe(500);
 });
 
 test("no image is billed twice without `idempotency()`, and each unconfirmed request is listed", async () => {
-  const { emulator, url, folder } = await opened({ remembers: false });
+  const { emulator, url, folder } = await openGateway({ isIdempotent: false });
   await runUntilKilledThrice(url, folder, 100);
   const state = await runToEnd(url, folder, 100);
   expect(state).toMatchObject({ status: "done", waiting: 0, running: 0, failed: 0 });
   const bills = listBills(emulator);
   expect(new Set(bills).size).toBe(bills.length);
-  const images = await listImages(folder);
-  expect(images.size).toBe(state.done);
-  // each request has its image, or is named
+  expect((await listImages(folder)).size).toBe(state.done);
+  // each request has its image, or is listed as unconfirmed
   expect(state.done + state.unconfirmed.length).toBe(100);
   expect(state.unconfirmed.length).toBeGreaterThan(0);
   for (const { message } of state.unconfirmed) expect(message).toBeTruthy();
 });
 
-test("two processes at once make each image once, and the second takes over when the first is killed", async () => {
-  const { emulator, url, folder } = await opened({ remembers: true });
-  const first = runUntilKilled(url, folder, 100, 40_000);
+test("of three processes at once one makes the images, and another takes over when it is killed: each image is made once", async () => {
+  const { emulator, url, folder } = await openGateway({ isIdempotent: true });
+  const first = runUntilKilled(url, folder, 100, 40_000 /* bytes of the ledger: less than half of it */);
   const second = runToEnd(url, folder, 100);
   const third = runToEnd(url, folder, 100);
   await first;
@@ -72,8 +76,8 @@ interface Printed {
   readonly unconfirmed: readonly { readonly id: string; readonly message: string }[];
 }
 
-/** A gateway, a proxy before it, and a network before that which loses, cuts and refuses some requests. */
-async function opened({ remembers }: { readonly remembers: boolean }) {
+/** Starts a gateway, a proxy to it, and a network to the proxy that loses, cuts and refuses some requests. */
+async function openGateway({ isIdempotent }: { readonly isIdempotent: boolean }) {
   const emulator = createEmulator({ speed: Infinity, maxRequests: 5000 });
   const random = createRandom(SEED, "network");
   const clientOptions = {
@@ -89,7 +93,7 @@ async function opened({ remembers }: { readonly remembers: boolean }) {
     models: ["gamma-image-5-0-260128"],
     routes: [imagesRoutes],
     host: nodeHost({ file: ":memory:" }),
-    plugins: remembers ? [idempotency()] : [],
+    plugins: isIdempotent ? [idempotency()] : [],
   });
   const serve = toNodeHandler((request) => proxy.fetch(request));
   const server: Server = createServer((incoming, outgoing) => {
@@ -116,7 +120,7 @@ async function opened({ remembers }: { readonly remembers: boolean }) {
   }
 }
 
-/** Closes the connection when the response is there. */
+/** Closes the connection instead of sending the response. */
 function loseResponse(outgoing: ServerResponse): void {
   outgoing.writeHead = (() => {
     outgoing.destroy();
@@ -140,24 +144,24 @@ function start(url: string, folder: string, count: number) {
   });
 }
 
-/** Kills the script in three parts of its work, at the same places in each run of the test. */
+/** Starts and kills the script three times, at the same sizes of the ledger in each run of the test. */
 async function runUntilKilledThrice(url: string, folder: string, count: number): Promise<void> {
   const random = createRandom(SEED, "kills");
-  // well before the end of the journal: a busy machine looks at it late
+  // bytes of the ledger per request, well below those of a finished one: a busy machine checks the size late
   for (const bytes of [100, 300, 500])
     await runUntilKilled(url, folder, count, count * (bytes + pickBetween(random, 0, 200)));
 }
 
-/** Starts the script, and kills it as soon as its journal has some bytes. */
+/** Starts the script, and kills it when its ledger has `bytes` bytes. */
 async function runUntilKilled(url: string, folder: string, count: number, bytes: number): Promise<void> {
   const script = start(url, folder, count);
   const ended = onceEvent(script, "exit");
-  const looking = setInterval(() => {
+  const checking = setInterval(() => {
     const { size } = statSync(join(folder, "ledger.jsonl"), { throwIfNoEntry: false }) ?? { size: 0 };
     if (size >= bytes) script.kill("SIGKILL");
   }, 1);
   const [, signal] = await ended;
-  clearInterval(looking);
+  clearInterval(checking);
   expect(signal).toBe("SIGKILL");
 }
 

@@ -42,8 +42,8 @@ const image = (user: string, key: string) =>
 type Line = Readonly<Record<string, unknown>>;
 const logged = (): Line[] =>
   proxy.logs.filter((line) => line.startsWith('{"')).map((line) => JSON.parse(line) as Line);
-/** The lines of a user, once as many are there. */
-async function createLines(user: string, many: number): Promise<readonly Line[]> {
+/** Waits for a number of log lines of a user. */
+async function waitForLines(user: string, many: number): Promise<readonly Line[]> {
   const found = () => logged().filter((line) => line["userId"] === user);
   await expect.poll(() => found().length).toBe(many);
   return found();
@@ -86,7 +86,7 @@ describe("the log alone tells the operator", () => {
   test("why a response was cut, and what it cost (case 149)", async () => {
     fault = "reset";
     expect((await chat("ann")).text).toContain("upstream_cut");
-    const lines = await createLines("ann", 2);
+    const lines = await waitForLines("ann", 2);
     const request = lines.find(({ type }) => type === "request");
     const chatJob = lines.find(({ job }) => job === "chat");
     // who cut the response, where, and its cost
@@ -103,7 +103,7 @@ describe("the log alone tells the operator", () => {
 
   test("if a create was billed twice (case 149)", async () => {
     for (const key of ["one", "one", "two"]) expect((await image("ann", key)).status).toBe(200);
-    const lines = await createLines("ann", 5);
+    const lines = await waitForLines("ann", 5);
     const creates = lines.filter(({ job }) => job === "create");
     const replayed = lines.filter((line) => line["isReplay"] === true);
     expect([creates.length, replayed.length]).toEqual([2, 1]);
@@ -119,9 +119,9 @@ describe("the log alone tells the operator", () => {
     for (let times = 0; times < 5; times += 1) await chat("ann");
     expect((await chat("bob")).status).toBe(200);
     expect((await chat("bob")).status).toBe(429);
-    const refused = (await createLines("ann", 10)).concat(
-      await createLines("bob", 4),
-      await createLines("dan", 1),
+    const refused = (await waitForLines("ann", 10)).concat(
+      await waitForLines("bob", 4),
+      await waitForLines("dan", 1),
     );
     const lines = refused.filter(({ status }) => status === 429);
     expect(lines.map(({ userId, code, limit, budget }) => [userId, code, limit ?? budget])).toEqual([

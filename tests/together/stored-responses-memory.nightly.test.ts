@@ -42,7 +42,7 @@ test("a response that was stopped leaves nothing in the memory of the Worker", a
   await stopMany(50);
   const before = await worker.usedHeap();
   await stopMany(200);
-  // an object stays for seconds after its last event; what a stopped response had stored was 10 kB forever
+  // an object stays in memory for seconds after its last event. Before a fix, each stopped response kept 10 kB forever
   await expect
     .poll(async () => (await worker.usedHeap()) - before, { timeout: 150_000, interval: 1000 })
     .toBeLessThan(600 * KB);

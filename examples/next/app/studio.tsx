@@ -11,7 +11,7 @@ import {
 
 const storage = indexedDBStorage();
 
-/** Every other hook: rendered on the server, and taken over without a difference. */
+/** Shows the state of all hooks except `useChatStream`. The server and the browser render the same text. */
 export function Studio() {
   const { status: images } = useImages({ id: "cover", model: "gamma-image-5-0-260128" });
   const { status: video } = useVideoTask({ storage });

@@ -12,7 +12,8 @@ import { client } from "./client.js";
 import { useTitle } from "./state.js";
 
 /**
- * Returns the URL of a file: a data URI if the model takes one, the link of an uploaded file otherwise.
+ * Returns a URL of a file for a field of the form: a data URI if the field accepts one, otherwise the link of the
+ * uploaded file.
  *
  * @throws {TypeError} with a text for people if the model can't use the file
  */
@@ -26,14 +27,18 @@ async function uploadFile(file: File, field: MediaField): Promise<string> {
     if (issue) throw new TypeError(`${quoteName(file.name)}: ${describeFileProblem(issue.rule)}`);
     return (await uploadMedia(client, file)).url;
   }
-  const frame = (["first_frame", "last_frame", "reference_image"] as const).find((use) => use === field.name);
-  const isImage = frame || (await checkMedia([{ media: file, use: "chat_image" }])).length === 0;
-  const image = isImage && (frame ? await fitImage(file, frame).catch(() => undefined) : { blob: file });
+  const use = (["first_frame", "last_frame", "reference_image"] as const).find(
+    (known) => known === field.name,
+  );
+  const isImage = use || (await checkMedia([{ media: file, use: "chat_image" }])).length === 0;
+  const image = isImage && (use ? await fitImage(file, use).catch(() => undefined) : { blob: file });
   if (!image) throw new TypeError(`${quoteName(file.name)} is not an image.`);
-  return field.accept === "" ? (await uploadMedia(client, image.blob)).url : toDataURI(image.blob);
+  // a field without file types accepts only links
+  const acceptsOnlyLinks = field.accept === "";
+  return acceptsOnlyLinks ? (await uploadMedia(client, image.blob)).url : toDataURI(image.blob);
 }
 
-/** Thumbnails of the examples, by the path of the file. */
+/** URLs of the examples' thumbnails, by the path of the file. */
 const thumbnails = import.meta.glob<string>("../demo/thumbnails/*.webp", {
   eager: true,
   query: "?url",
@@ -45,7 +50,7 @@ interface PageProps {
   readonly children: ReactNode;
 }
 
-/** The page of a room for files. */
+/** A page of the studio with a title. */
 export function Page({ title, children }: PageProps) {
   useTitle(title);
   return (
@@ -66,14 +71,14 @@ interface MediaPageProps<Model extends string>
   readonly result: string;
   readonly form: MediaForm<Model>;
   readonly onSend: () => void;
-  /** True without results: the page then shows examples. */
+  /** True if there are no results: the page then shows examples. */
   readonly isEmpty: boolean;
   /** Returns the values of the form for an example. */
   readonly createValues: (example: DemoPrompt) => FormValues;
   readonly children: ReactNode;
 }
 
-/** The page of a room that makes images or videos: its form, and the results below it. */
+/** The page for new images or new videos: the form, and the results below it. */
 export function MediaPage<Model extends string>(props: MediaPageProps<Model>) {
   const { title, result, form, isBusy, onSend, isEmpty, createValues, children, ...rest } = props;
   const [isAdding, setIsAdding] = useState(false);
@@ -120,7 +125,7 @@ interface ExamplesProps {
   readonly onPick: (example: DemoPrompt) => void;
 }
 
-/** Content of an empty room: prompts to try. They fill the form, and send nothing. */
+/** Prompts to try, on a page without results. A click fills the form, and sends nothing. */
 export function Examples({ room, note, onPick }: ExamplesProps) {
   return (
     <ul

@@ -18,9 +18,11 @@ interface Run {
   readonly ended: Promise<BatchState>;
   /** Aborts requests that the gateway does not have yet. */
   readonly stop: AbortController;
-  /** Aborts everything. */
+  /** Aborts all requests, after the user's data was forgotten. */
   readonly forget: AbortController;
+  /** Number of requests at once, and pauses; undefined before the run has the lock. */
   pace?: Pace;
+  /** The requests in progress; undefined before the run has the lock. */
   work?: Work;
 }
 
@@ -64,17 +66,18 @@ export function createBatch(
   let status: BatchStatus = "idle";
   let error: Error | undefined;
   let run: Run | undefined;
-  let users = 0;
-  let release: () => void = () => {};
+  /** Number of runs and observers that need the storage to be watched. */
+  let watchers = 0;
+  let stopWatching: () => void = () => {};
   /** The lists of `getItems` since the last change. */
   const lists = new Map<BatchItemState | undefined, readonly BatchItem[]>();
   const store = createStore<BatchState>(() => createSnapshot(ledger, status, error, run?.pace), {
     clock: client.clock,
     throttleMs: THROTTLE_MS,
     onUse() {
-      use();
+      beginWatching();
       if (!run) readLedger().catch((cause) => reportStorageFailure(client, cause));
-      return endUse;
+      return endWatching;
     },
   });
 
@@ -116,7 +119,7 @@ export function createBatch(
   /** Runs the batch under its lock, after reading the ledger again. Never rejects. */
   async function runNow(started: Run): Promise<BatchState> {
     const { stop, forget } = started;
-    use();
+    beginWatching();
     const handleBusy = () => {
       if (status === "locked") return;
       show("locked");
@@ -134,7 +137,7 @@ export function createBatch(
       if (error) status = "error";
       else status = stop.signal.aborted ? "stopped" : "done";
     }
-    endUse();
+    endWatching();
     publish();
     return store.getSnapshot();
   }
@@ -174,27 +177,28 @@ export function createBatch(
     run?.work?.wake();
   }
 
-  function use(): void {
-    users += 1;
-    if (users > 1) return;
-    const stopWatching = storage.subscribe(collection, (records) => {
+  /** Adopts the records that other tabs and processes write, until as many calls of `endWatching`. */
+  function beginWatching(): void {
+    watchers += 1;
+    if (watchers > 1) return;
+    const unsubscribe = storage.subscribe(collection, (records) => {
       for (const entry of ledger.adopt(records, run?.work !== undefined)) run?.work?.add(entry);
       run?.work?.wake();
     });
-    const leave = registerForget(client, () => {
+    const unregister = registerForget(client, () => {
       run?.forget.abort(null);
       run?.stop.abort(null);
       ledger.forget();
     });
-    release = () => {
-      stopWatching();
-      leave();
+    stopWatching = () => {
+      unsubscribe();
+      unregister();
     };
   }
 
-  function endUse(): void {
-    users -= 1;
-    if (users === 0) release();
+  function endWatching(): void {
+    watchers -= 1;
+    if (watchers === 0) stopWatching();
   }
 
   function show(next: BatchStatus): void {

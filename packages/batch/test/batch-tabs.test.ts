@@ -6,19 +6,19 @@ import { createImageResponse, createReefs, createRefusal, openBatch } from "./su
 
 const withoutLock = ({ lock: _, ...storage }: RecordStorage): RecordStorage => storage;
 
-/** Two tabs with the same batch. The gateway responds when the test says so. */
+/** Opens two tabs with the same batch. Each request to the gateway waits until the test calls its function in `pending`. */
 function openTwoTabs(storage: RecordStorage, count = 3) {
-  const open: (() => void)[] = [];
+  const pending: (() => void)[] = [];
   const respond = (prompt: string) =>
     new Promise<Response>((resolve) =>
-      open.push(() => resolve(prompt === "reef 0" ? createRefusal(400) : createImageResponse(prompt))),
+      pending.push(() => resolve(prompt === "reef 0" ? createRefusal(400) : createImageResponse(prompt))),
     );
-  const tab = () => openBatch(createReefs(count), { storage, respond, concurrency: 1 });
-  return { open, one: tab(), other: tab() };
+  const openTab = () => openBatch(createReefs(count), { storage, respond, concurrency: 1 });
+  return { pending, one: openTab(), other: openTab() };
 }
 
-/** Answers one request after the other until `ended` has settled. */
-async function respondUntil<T>(open: (() => void)[], ended: Promise<T>): Promise<T> {
+/** Responds to one request after the other until `ended` has settled. */
+async function respondUntil<T>(pending: (() => void)[], ended: Promise<T>): Promise<T> {
   let isOver = false;
   const end = () => {
     isOver = true;
@@ -27,7 +27,7 @@ async function respondUntil<T>(open: (() => void)[], ended: Promise<T>): Promise
   await waitUntil(
     () => isOver,
     () => {
-      open.shift()?.();
+      pending.shift()?.();
       return settled();
     },
   );
@@ -39,16 +39,16 @@ describe.each([
   ["a Web Lock", () => withoutLock(memoryStorage())],
 ] as const)("two tabs with %s", (_, storage) => {
   test("run a batch one at a time, and both show it", async () => {
-    const { open, one, other } = openTwoTabs(storage());
+    const { pending, one, other } = openTwoTabs(storage());
     const first = one.batch.run();
-    await expect.poll(() => open.length).toBe(1);
+    await expect.poll(() => pending.length).toBe(1);
     const second = other.batch.run();
     await shows(other.batch, ({ status }) => status === "locked");
     await other.clock.advanceUntil(
       shows(other.batch, ({ running, waiting }) => running === 1 && waiting === 2),
       50,
     );
-    expect(await respondUntil(open, one.clock.advanceUntil(first, 50))).toMatchObject({
+    expect(await respondUntil(pending, one.clock.advanceUntil(first, 50))).toMatchObject({
       status: "done",
       done: 2,
     });
@@ -61,15 +61,15 @@ describe.each([
   });
 
   test("hand the batch over when one of them stops", async () => {
-    const { open, one, other } = openTwoTabs(storage());
+    const { pending, one, other } = openTwoTabs(storage());
     const first = one.batch.run();
-    await expect.poll(() => open.length).toBe(1);
+    await expect.poll(() => pending.length).toBe(1);
     const second = other.batch.run();
     await shows(other.batch, ({ status }) => status === "locked");
     one.batch.stop();
-    open.shift()?.();
+    pending.shift()?.();
     expect(await one.clock.advanceUntil(first, 50)).toMatchObject({ status: "stopped", waiting: 2 });
-    const state = await respondUntil(open, other.clock.advanceUntil(second, 500));
+    const state = await respondUntil(pending, other.clock.advanceUntil(second, 500));
     expect(state).toMatchObject({ status: "done", done: 2, failed: 1 });
     expect([one.prompts, other.prompts]).toEqual([["reef 0"], ["reef 1", "reef 2"]]);
   });
@@ -77,24 +77,24 @@ describe.each([
 
 test("a retry in a tab that only shows the batch is sent by the tab that runs it", async () => {
   const storage = memoryStorage();
-  const { open, one, other } = openTwoTabs(storage);
+  const { pending, one, other } = openTwoTabs(storage);
   other.batch.subscribe(() => {});
   const first = one.batch.run();
-  await expect.poll(() => open.length).toBe(1);
-  open.shift()?.();
+  await expect.poll(() => pending.length).toBe(1);
+  pending.shift()?.();
   await other.clock.advanceUntil(
     shows(other.batch, ({ failed }) => failed === 1),
     50,
   );
   await other.batch.retry("0");
-  await respondUntil(open, one.clock.advanceUntil(first, 50));
+  await respondUntil(pending, one.clock.advanceUntil(first, 50));
   expect([one.prompts.filter((prompt) => prompt === "reef 0").length, other.prompts.length]).toEqual([2, 0]);
 });
 
 test("stop ends the wait for another tab", async () => {
-  const { open, one, other } = openTwoTabs(memoryStorage());
+  const { pending, one, other } = openTwoTabs(memoryStorage());
   void one.batch.run();
-  await expect.poll(() => open.length).toBe(1);
+  await expect.poll(() => pending.length).toBe(1);
   const second = other.batch.run();
   await shows(other.batch, ({ status }) => status === "locked");
   other.batch.stop();

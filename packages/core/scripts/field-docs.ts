@@ -17,7 +17,7 @@ export interface FieldDocs {
   readonly text: string;
   /** The value of `@default`, if all forms have the same. */
   readonly value: unknown;
-  /** The types of the field, in which the docs of the fields inside it are. */
+  /** The types of the field. They hold the docs of its inner fields. */
   readonly types: readonly Type[];
 }
 

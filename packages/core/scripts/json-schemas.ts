@@ -49,7 +49,7 @@ interface Action {
     readonly maxItems?: number;
     readonly maxLength?: number;
     readonly pattern?: RegExp;
-    /** Values that the text is none of. */
+    /** Schema of the values that the text must not have. */
     readonly not?: JSONSchema;
     /** The smallest length of a text or a list. */
     readonly minLength?: number;
@@ -66,7 +66,7 @@ type JSONSchema = { readonly [keyword: string]: unknown };
 
 /** Matches no value that JSON has: the field has to be left out. */
 const NEVER: JSONSchema = { not: {} };
-/** The inputs by which a lazy schema is asked for all that it may be. */
+/** Inputs that make a lazy schema return each of its forms. */
 const INPUTS = ["", {}, [], { content: [{ type: "image_url" }] }];
 
 type Types = FieldDocs["types"];

@@ -38,7 +38,7 @@ const cut = () => Promise.reject(new TypeError("fetch failed", { cause: { code: 
 const envelope = () => Response.json({ code: "db_error", message: "try later", data: null });
 const nonsense = () => Response.json({ code: "success", message: "", data: { status: 5 } });
 
-/** A watched task whose queries get `steps` as responses, the last one for ever; no jitter by default. */
+/** Watches a task whose queries get `steps` as responses; later queries get the last step. There is no jitter by default. */
 function watchSteps(
   steps: readonly Step[],
   options: WatchOptions<VideoTask> = {},

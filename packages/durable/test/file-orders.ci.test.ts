@@ -72,7 +72,7 @@ async function live(archive: Archive, random: Random, seed: number) {
   };
   const upload = (whose: string) =>
     archive.store.upload(createFile(starts.png, random.one([10_000, 100_000, 250_000])), { user: whose });
-  /** Lets time pass in which jobs run. */
+  /** Lets a random time pass, and runs the jobs that are due. */
   const pass = async () => {
     await clock.pass(random.below(20) * MINUTE_MS);
     if (random.rarely(0.1)) await clock.run(6 * MINUTE_MS);

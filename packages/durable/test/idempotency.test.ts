@@ -28,7 +28,7 @@ const creates = {
   ],
 } as const;
 
-/** Responds once the test says so. */
+/** Opens a gateway that holds its response until the test calls `respond`. */
 function openHeld() {
   const gateway = openGateway();
   let respond!: (response: Response) => void;

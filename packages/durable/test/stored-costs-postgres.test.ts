@@ -15,7 +15,7 @@ interface Connection {
   isOfLoop: boolean;
 }
 
-/** Counts what this process sends to Postgres for requests. The loop of timers looks at its table meanwhile. */
+/** Counts what this process sends to Postgres for requests, without the statements of the timers' loop. */
 function countStatements() {
   const counts = { transactions: 0, statements: 0, roundTrips: 0 };
   const connections = new WeakMap<object, Connection>();

@@ -12,7 +12,7 @@ import {
   usage,
 } from "./support/stored-proxy.js";
 
-/** A host whose first call of a method fails as the test says. */
+/** Creates a host that runs `fail` for the first call of a method, and the method for later calls. */
 function openFailingHost<Name extends "run" | "start" | "open">(name: Name, fail: BoundHost[Name]) {
   const host = nodeHost({ file: ":memory:", env: {} });
   let calls = 0;

@@ -113,7 +113,7 @@ test("a process killed between two handlers repeats only the handler that had no
   // the attempt that was lost is counted, and the next one keeps its pause
   expect(output).toContain("bookVideo, attempt 1 of 9");
   expect(output).toContain("the process ended during the attempt");
-  // one end has one id, by which the app knows what it has seen
+  // the id stays the same in every attempt, so that the app recognizes a repeat
   expect(app.requests[0]?.body).toBe(booked);
   const headers = rawHeaders.flatMap((name, at) =>
     at % 2 ? [] : [[name.toLowerCase(), rawHeaders[at + 1]]],

@@ -132,6 +132,27 @@ describe("A call", () => {
     expect(result.content.filter(({ type }) => type === "resource_link")).toHaveLength(3);
   });
 
+  test("All images of a result download within 15 s, and the others stay links", async () => {
+    let now = 0;
+    const { client } = createImagesOfSizes([101, 102, 103]);
+    const downloads: string[] = [];
+    const { call } = await connect({
+      client: {
+        clock: { ...shortWaits, now: () => now },
+        fetch(request) {
+          if (request.url.endsWith(".png")) {
+            downloads.push(request.url);
+            now += 8000;
+          }
+          return client.fetch(request);
+        },
+      },
+    });
+    const result = await call(IMAGE, { prompt: "A reef", sequential_image_generation: "auto" });
+    expect(downloads).toEqual(["https://files.example/101.png", "https://files.example/102.png"]);
+    expect(result.content.filter(({ type }) => type === "resource_link")).toHaveLength(3);
+  });
+
   test("An image saves its file in the folder, and returns the path", async () => {
     const at = await createFolder();
     const { call } = await connect({ server: { folder: join(at, "new") } });

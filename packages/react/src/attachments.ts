@@ -122,7 +122,8 @@ export function createAttachmentStore(read: () => UseAttachmentsOptions): Attach
   function refuse(file: File, problem: Problem): void {
     const { max = 10, maxBytes = MAX_BYTES, messages = errorMessages } = read();
     const details: Record<string, string> = {
-      name: file.name,
+      // isolated, so that a name can't turn the direction of the sentence around
+      name: `\u2068${file.name}\u2069`,
       max: String(max),
       megabytes: String(Math.round((maxBytes / MEGABYTE) * 10) / 10),
     };

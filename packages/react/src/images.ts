@@ -2,14 +2,13 @@ import { createImageStore, type ImageState, type ImageStore, type ImageStoreOpti
 import { getPassView, type PassView } from "./render-pass.js";
 import { createSharedStores } from "./shared-stores.js";
 
-/** The image stores of each client. Images cost money, so a store with an id outlives the longest request. */
+/** The image stores of each client. Images cost money, so a store with an id lingers longer than any request runs. */
 export const images = createSharedStores<ImageStoreOptions<string>, ImageStore<string>>({
   create(client, read) {
-    const store = createImageStore<string>(
-      client,
-      read as () => ImageStoreOptions<string> & { checks: false },
-    );
-    // the first call records the snapshot that a server has rendered
+    // the type of `useImages` has checked the model already; here it may be any text
+    type AnyModelOptions = ImageStoreOptions<string> & { checks: false };
+    const store = createImageStore<string>(client, read as () => AnyModelOptions);
+    // records the initial state, which hydration needs, before a request can change it
     getImageView(store);
     return store;
   },

@@ -5,7 +5,10 @@ const types = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 const HEAD_BYTES = 32;
 /** JPEG qualities to try, from no visible loss to a visible loss. Below the last one, fewer pixels look better. */
 const QUALITIES = [0.92, 0.85, 0.75, 0.65, 0.5];
+/** Factor of the width and height after all qualities were tried. */
 const SHRINK = 0.8;
+/** Smallest scale to try, 1 % of the original width and height. */
+const MIN_SCALE = 0.01;
 
 /**
  * Checks a file by its bytes and downscales it if necessary. Returns the image, or the reason of its rejection.
@@ -43,7 +46,7 @@ async function decode(file: File): Promise<ImageBitmap | undefined> {
 
 /** Encodes an image as JPEG. Lowers the quality and then the size until it fits. */
 async function shrink(bitmap: ImageBitmap, scale: number, maxBytes: number): Promise<Blob | "size"> {
-  for (let smaller = scale; smaller > 0.01; smaller *= SHRINK) {
+  for (let smaller = scale; smaller > MIN_SCALE; smaller *= SHRINK) {
     const canvas = draw(bitmap, smaller);
     for (const quality of QUALITIES) {
       const image = await canvas.convertToBlob({ type: "image/jpeg", quality });

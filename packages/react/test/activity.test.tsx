@@ -23,11 +23,11 @@ import {
 } from "../../core/test/support/gateway.js";
 
 /*
- * A hidden `<Activity>` cleans up effects and keeps state, so that what a hook shows and what it has in flight must be
- * there when it is shown again.
+ * React cleans up the effects of a hidden `<Activity>` and keeps its state. When it is shown again, a hook must still show
+ * its data, and its requests must continue.
  */
 
-/** Undefined before React 19.2: the tests about it are then skipped. */
+/** Undefined before React 19.2, where the tests with it are skipped. */
 const { Activity } = React as Partial<typeof React>;
 const imageURL = "https://cdn.test/reef.png";
 const present: Presence = { absence: undefined, subscribe: () => () => {} };
@@ -36,7 +36,7 @@ const LONG = 20 * 60_000;
 
 function createGateway() {
   const clock = stoppedClock();
-  // what no component shows any more closes its channel to other tabs
+  // lets stores without components close their channels to other tabs
   onTestFinished(() => clock.advance(1000));
   const connection = openBody();
   const held: ((response: Response) => void)[] = [];

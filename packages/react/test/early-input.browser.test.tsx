@@ -32,7 +32,7 @@ function Composer({ onSend, onShown }: ComposerProps) {
   );
 }
 
-/** Shows a composer as a part of a page that loads. Resolves to what it sends for events that come right after the paint. */
+/** Shows a composer in a page that is loading. Resolves to the messages that it sends for events right after the paint. */
 async function sendAfterPaint(press: (composer: HTMLElement) => Promise<void>): Promise<unknown[]> {
   const sent: unknown[] = [];
   const container = document.body.appendChild(document.createElement("div"));

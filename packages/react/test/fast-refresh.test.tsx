@@ -34,10 +34,10 @@ interface View {
   readonly act: () => void;
 }
 
-/** A gateway that responds to creates when the test says so, and a client of it. */
+/** Creates a client of a gateway that holds its responses to creates until the test sends them. */
 function createGateway() {
   const clock = stoppedClock();
-  // what no component shows any more closes its channel to other tabs
+  // lets stores without components close their channels to other tabs
   onTestFinished(() => clock.advance(1000));
   const connection = openBody();
   const held: ((response: Response) => void)[] = [];

@@ -10,7 +10,7 @@ let gateways = 0;
 
 function createGateway(statuses: readonly string[]) {
   const clock = stoppedClock();
-  // what no component shows any more closes its channel to other tabs
+  // lets stores without components close their channels to other tabs
   onTestFinished(() => clock.advance(1000));
   let lookups = 0;
   gateways += 1;

@@ -167,7 +167,9 @@ test("a file that is not an image is refused, by its type or by its bytes", asyn
   add(new File(["hello"], "fake.png", { type: "image/png" }));
   await waitFor(() => expect(problems()).toEqual(["fake.png: type"]));
   expect(names()).toEqual(["reef.png"]);
-  expect(screen.getByRole("paragraph").textContent).toBe("“fake.png” is not a JPEG, PNG, GIF or WebP image.");
+  expect(screen.getByRole("paragraph").textContent).toBe(
+    "“\u2068fake.png\u2069” is not a JPEG, PNG, GIF or WebP image.",
+  );
 });
 
 test("A file without a type is judged by its bytes", async () => {
@@ -193,11 +195,19 @@ test("an empty image is unreadable", async () => {
   expect(names()).toEqual([]);
 });
 
+test("a file name can't turn the direction of the message around", () => {
+  show();
+  add(new File(["hello"], "\u202Egnp.exe", { type: "text/plain" }));
+  expect(held.result?.problems[0]?.message).toBe(
+    "“\u2068\u202Egnp.exe\u2069” is not a JPEG, PNG, GIF or WebP image.",
+  );
+});
+
 test("the number and the size have limits, which the message names", async () => {
   show(undefined, { max: 1, maxBytes: 10, downscale: false });
   add(png("one.png"), png("two.png"));
   expect(problems()).toEqual(["two.png: number"]);
-  expect(held.result?.problems[0]?.message).toBe("“two.png” was not added. Limit: 1 images.");
+  expect(held.result?.problems[0]?.message).toBe("“\u2068two.png\u2069” was not added. Limit: 1 images.");
   await waitFor(() => expect(problems()).toEqual(["two.png: number", "one.png: size"]));
   act(() => held.result?.dismiss());
   expect(problems()).toEqual([]);
@@ -209,7 +219,7 @@ test("Without options ten images fit, and none above 5 MB", async () => {
   const all = Array.from({ length: 11 }, (_, nth) => png(`${nth}.png`));
   add(...all);
   expect([names()?.length, problems()]).toEqual([10, ["10.png: number"]]);
-  expect(held.result?.problems[0]?.message).toBe("“10.png” was not added. Limit: 10 images.");
+  expect(held.result?.problems[0]?.message).toBe("“\u206810.png\u2069” was not added. Limit: 10 images.");
   await isReady();
   act(() => held.result?.clear());
   expect([names(), problems()]).toEqual([[], []]);
@@ -218,7 +228,7 @@ test("Without options ten images fit, and none above 5 MB", async () => {
   await waitFor(() => expect(problems()).toEqual(["2.png: size"]));
   await isReady();
   expect(names()).toEqual(["1.png"]);
-  expect(held.result?.problems[0]?.message).toBe("“2.png” is too large. Limit: 5 MB.");
+  expect(held.result?.problems[0]?.message).toBe("“\u20682.png\u2069” is too large. Limit: 5 MB.");
 });
 
 test("The limit of a size is named with one decimal", async () => {

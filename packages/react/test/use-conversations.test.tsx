@@ -25,7 +25,7 @@ import { streamText } from "../../core/test/support/reply-streams.js";
 // a slow machine takes longer than the usual second
 configure({ asyncUtilTimeout: 15_000 });
 
-// the tabs of this file share the locks of one process, as those of a browser do
+// the tabs of this file share the locks of the process, as tabs share the locks of a browser
 beforeAll(() => void Object.defineProperty(navigator, "locks", { value: locks, configurable: true }));
 afterAll(() => void Reflect.deleteProperty(navigator, "locks"));
 

@@ -56,7 +56,7 @@ const press = (name: string) => fireEvent.click(screen.getByRole("button", { nam
 const readStatus = () => screen.getByRole("status").textContent;
 const shown = () => screen.getByRole("paragraph").textContent;
 
-/** An app whose gateway responds when the test says so. */
+/** Renders an app whose gateway holds its responses until the test sends them. */
 function renderLive(children: ReactNode = <Painter />, wrap: (app: ReactNode) => ReactNode = (app) => app) {
   const clock = stoppedClock();
   const resolvers: ((response: Response) => void)[] = [];

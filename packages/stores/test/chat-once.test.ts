@@ -10,7 +10,7 @@ import { describe, expect, test } from "vitest";
 import { createTestClient, settled, stoppedClock, streamResponse } from "../../core/test/support/gateway.js";
 import { streamCalls, streamText } from "../../core/test/support/reply-streams.js";
 
-/** Opens a chat over a storage that writes no record before the test says so. */
+/** Opens a chat over a storage that holds each write until the test continues it. */
 function openChat(options: Partial<ClientOptions> = {}) {
   const clock = stoppedClock();
   const memory = memoryStorage();

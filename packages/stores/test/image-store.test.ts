@@ -28,7 +28,7 @@ function createDeferred<Value>() {
   return { promise, fulfil };
 }
 
-/** Creates a store whose gateway responds when the test says so; `arrived(1)` resolves with the first request. */
+/** Creates a store whose gateway holds its responses until the test sends them. `arrived(1)` resolves to the first request. */
 function createLiveStore(
   options: Options | (() => Options) = { model },
   clientOptions: Partial<ClientOptions> = {},

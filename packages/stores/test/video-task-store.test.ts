@@ -661,7 +661,7 @@ describe("a video task", () => {
 describe("the check of the client's uploader", () => {
   const issue = { path: "input.media.0", message: "must be larger", rule: "media.first-frame.side" };
 
-  /** Creates a check that ends when the test says. */
+  /** Creates a check that the test ends. */
   function createHeldCheck() {
     const signals: AbortSignal[] = [];
     const ends: ((issues: readonly (typeof issue)[]) => void)[] = [];

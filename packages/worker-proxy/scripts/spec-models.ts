@@ -27,7 +27,7 @@ interface Schema {
 /** A field as the proxy knows it; `checks/fields.ts` says what its marks are. */
 type Shape = string | readonly [Shape] | { readonly [name: string]: Shape };
 
-/** The inputs by which a lazy schema is asked for all that it may be. */
+/** Inputs that make a lazy schema return each of its forms. */
 const INPUTS = ["", [], {}, { content: [{ type: "image_url" }] }];
 
 /** Returns the schemas that a value may have, each of a type of its own. */

@@ -59,7 +59,7 @@ const streams: readonly [string, readonly string[]][] = [
   ["with lines that end in CR", [written(escaped).replaceAll("\n", "\r")]],
 ];
 
-/** Writes the pieces one after the other, so that each is read by itself. */
+/** Writes the pieces one after the other, so that the proxy reads each separately. */
 function inPieces(pieces: readonly string[]): RawResponse {
   return (socket) => {
     const [piece, ...rest] = pieces;

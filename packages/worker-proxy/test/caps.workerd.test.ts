@@ -15,7 +15,7 @@ const paths: Record<string, string> = {
   "gamma-asset": "/gamma/asset/CreateAsset",
 };
 
-/** Asks one model within these caps, and says what reached the gateway or why nothing did. */
+/** Sends a request within these caps. Returns the body that reached the gateway, or the reason for the refusal. */
 async function sendWithCaps(caps: Caps, model: string, text: string, maxTokens?: number) {
   const {
     call,

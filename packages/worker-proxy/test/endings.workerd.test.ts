@@ -13,7 +13,7 @@ const counted = event({ choices: [], usage });
 const finish = event({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] });
 const done = "data: [DONE]\n\n";
 
-/** Asks a metered proxy, and returns what it passed on, reported and settled. */
+/** Sends a request to a metered proxy. Returns the response, its events, and the settled amounts. */
 async function requestEnd(content: string | object, body: object = streamed) {
   const settled: (Usage | undefined | "free")[] = [];
   const waiting: Promise<unknown>[] = [];

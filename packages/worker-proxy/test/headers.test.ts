@@ -158,7 +158,7 @@ test("each event arrives when the gateway sends it (case 43)", async () => {
   const response = await proxy.send({ ...chat, stream: true });
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   for (let n = 0; n < 5; n += 1) {
-    // the next one is not sent before this one is here: a proxy that gathers them would wait for ever
+    // the gateway sends the next event only after this one arrived: a proxy that gathers events would never end
     expect((await reader?.read())?.value).toBe(chunk(String(n)));
     next(chunk(String(n + 1)));
   }

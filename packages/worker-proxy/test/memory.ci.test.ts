@@ -30,7 +30,7 @@ function openSlowBody() {
         const room = new ArrayBuffer(4096);
         rooms.push(new WeakRef(room));
         controller.enqueue(new Uint8Array(room).subarray(0, 1).fill(32));
-        // what is made in one turn is held until its end
+        // objects that a turn of the event loop created are freed only after it
         if (rooms.length % 100 === 0) await new Promise((resolve) => setTimeout(resolve));
       },
     },

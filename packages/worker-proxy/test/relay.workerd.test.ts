@@ -58,7 +58,7 @@ function endless(filling = "") {
 }
 
 test("reads from the gateway only what the client reads (case 42)", async () => {
-  // each as large as all that is gathered at most
+  // each event is as large as the largest write that the proxy gathers from small events
   const { seen, respond } = endless(" ".repeat(64 * 1024));
   const { send } = openProxy(read, respond);
   const reader = (await send(createRequest({ body: streamed }))).body?.getReader();
@@ -419,12 +419,12 @@ function getReader({ body }: Response): ReadableStreamDefaultReader<Uint8Array> 
   return (body as ReadableStream<Uint8Array>).getReader();
 }
 
-/** A body that says this, and then nothing more. */
+/** Creates a body that sends a text once, and stays open. */
 function open(text: string): ReadableStream<Uint8Array> {
   return new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode(text)) });
 }
 
-/** A body that says this again and again, each so many milliseconds. */
+/** Creates a body that sends a text every `ms` milliseconds, `times` times. */
 function drip(text: string, ms: number, times = 10_000): ReadableStream<Uint8Array> {
   let sent = 0;
   return new ReadableStream(

@@ -25,7 +25,7 @@ export interface Call {
 }
 
 /**
- * Verdict on what a client makes of a fault.
+ * Verdict on how a client reports a fault.
  *
  * - `right`: one of the right outcomes
  * - `acceptable`: a right outcome, but another outcome serves the user better

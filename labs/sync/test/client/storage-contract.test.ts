@@ -19,8 +19,8 @@ function openTabs(session: string | undefined) {
   };
 }
 
-/** Cases with other rules: null removes a record, and an id is one that the server can store. */
-const apart = [
+/** Cases that do not hold here: null removes a record, and the server restricts ids. */
+const exceptions = [
   "reads each value as its JSON",
   "accepts any text as a key and as a collection",
   "reports writes and removals of other instances, only in its collection",
@@ -31,5 +31,5 @@ describe.each([
   ["signed out", undefined],
 ])("A remote storage, %s", (_, session) => {
   for (const { title, run } of storageTests({ create: openTabs(session) }))
-    if (!apart.includes(title)) test(title, run);
+    if (!exceptions.includes(title)) test(title, run);
 });

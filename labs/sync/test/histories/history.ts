@@ -36,7 +36,7 @@ let histories = 0;
  * run turns on the server, whose calls they approve or deny. The server ends at any time and is restored from backups.
  * Then everything is repaired.
  *
- * @returns what is wrong at the end, behind what happened; empty if nothing is
+ * @returns the events of the history and then the problems at its end; empty without problems
  */
 export async function playHistory(
   openServer: (turns: HistoryTurns) => Promise<HistoryServer>,
@@ -317,7 +317,7 @@ export async function playHistory(
     await settle();
   }
 
-  /** Repairs everything, and compares what is left. */
+  /** Repairs all connections and servers, and compares the records of all devices. */
   async function finish(): Promise<readonly string[]> {
     const found: string[] = [];
     for (const user of USERS) {
@@ -343,7 +343,7 @@ export async function playHistory(
     );
   }
 
-  /** Waits until each browser of a user has sent and read everything, or says why not. */
+  /** Waits until each browser of a user has sent and read everything. Returns the reason if one does not. */
   async function synchronize(user: string, rounds: number): Promise<void> {
     for (let round = 0; round < rounds; round += 1) {
       for (const { tabs } of browsers) {
@@ -393,7 +393,7 @@ export async function playHistory(
     return end === "complete" ? [] : [`${turn}, which was asked last, ends with ${end}`];
   }
 
-  /** Reads what the server has, as a new device does. */
+  /** Reads all records of the server, as a new device does. */
   async function readAll(user: string): Promise<Stored> {
     const fetch = server.connect(() => user);
     const client = createClient({ ...{ baseURL: "https://proxy.example", clock, user, fetch }, onEvent });

@@ -191,7 +191,7 @@ export const knownBugs: readonly KnownBug[] = [
   },
 ];
 
-/** Puts a bug back and looks for it. Returns the first problem that has its sign; undefined if there is none. */
+/** Puts a known bug back into the code, and searches for it. Returns the first problem that matches its sign, or undefined. */
 export async function findBug(bug: KnownBug, first: number, count: number): Promise<string | undefined> {
   const { measureCosts, playHistories } = await loadHistories(bug.edits);
   if (bug.isCostOnly) {

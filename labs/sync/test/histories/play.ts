@@ -15,7 +15,7 @@ export interface PlayOptions {
   readonly onPlayed?: (seed: number, broken: string | undefined) => void;
 }
 
-/** Plays histories of devices. Returns the broken ones: what happened, and what is wrong. */
+/** Plays histories of devices. Returns the failed ones, each with its events and problems. */
 export async function playHistories(options: PlayOptions): Promise<readonly string[]> {
   const { first, count, postgres, isEnough, onPlayed } = options;
   const broken: string[] = [];

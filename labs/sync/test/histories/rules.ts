@@ -19,7 +19,7 @@ interface HistoryEnd {
 
 type StoredMessage = { readonly parent: string | null; readonly message: { readonly content: string } };
 
-/** Finds what is wrong after a history: something is lost, of another user, without its parent, or different. */
+/** Finds problems after a history: a record that is lost, of another user, without its parent, or different. */
 export async function findProblems(ended: HistoryEnd): Promise<readonly string[]> {
   const differences = await Promise.all(
     ended.tabs.map(([browser, tab]) => findDifferences(ended, browser, tab)),
@@ -76,7 +76,7 @@ function findHoles({ user, stored, written }: HistoryEnd): string[] {
   });
 }
 
-/** Every tab shows what the server has, and its status is true. */
+/** Checks that every tab shows the records of the server, and the right status. */
 async function findDifferences({ user, stored }: HistoryEnd, { name }: Browser, tab: Tab): Promise<string[]> {
   const found: string[] = [];
   const chat = getStored(stored, CHAT);

@@ -13,7 +13,7 @@ import { createSyncProxy } from "../server/support/proxy.js";
 
 /** The sync server of this lab on a database, with several accounts. */
 export interface HistoryServer {
-  /** Returns a `fetch` of a page whose session is that of `readUser()`. */
+  /** Returns the `fetch` of a page. `readUser()` returns the user of its session. */
   connect(readUser: () => string | undefined): (request: Request) => Promise<Response>;
   /** Ends the process, takes a backup and starts it again. Returns the function that restores the backup. */
   backUp(): Promise<() => Promise<void>>;

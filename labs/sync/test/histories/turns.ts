@@ -15,7 +15,7 @@ interface ModelCall {
   /** Devices that have approved and denied it. */
   readonly approvers: Set<string>;
   readonly deniers: Set<string>;
-  /** Lives of the server in which its tool ran. */
+  /** Numbers of the server's starts after which the tool of this call ran. */
   readonly runs: number[];
 }
 
@@ -65,7 +65,7 @@ type StoredTurn = {
 export const PLANS = ["say", "mail", "mail", "mail", "two", "two", "cut", "broken"] as const;
 
 /**
- * Plays the model and the tools of a history, and notes what they were asked to do.
+ * Plays the model and the tools of a history, and records their calls.
  *
  * @param pick picks an item by the seed
  */
@@ -119,7 +119,7 @@ export function createTurns(pick: <T>(items: readonly T[]) => T) {
     return next !== undefined;
   }
 
-  /** @param isRestore the database has forgotten what was done since the backup */
+  /** @param isRestore true if the database was restored from a backup, without the later changes */
   function noteRestart(isRestore: boolean): void {
     restarts += 1;
     if (isRestore) epoch += 1;
@@ -162,7 +162,7 @@ export function createTurns(pick: <T>(items: readonly T[]) => T) {
     return "done";
   }
 
-  /** Starts a turn, or follows the one with this id. */
+  /** Starts a turn, or subscribes to the running turn with this id. */
   function start(from: TurnDevice, turn: string, question: string): void {
     const run: TurnRun = { turn };
     runs.push(run);
@@ -196,7 +196,7 @@ export function createTurns(pick: <T>(items: readonly T[]) => T) {
     Promise.resolve(createRunner(from).stop?.(createTurn(from, turn, ""))).catch(() => {});
   }
 
-  /** Finds what is wrong at the end, with the records that the server has of a user. */
+  /** Finds problems at the end, in the server's records of a user. */
   function findProblems(user: string, records: ReadonlyMap<string, unknown>): string[] {
     for (const [key, value] of records) {
       const { turn, message, decisions = [] } = value as StoredTurn;

@@ -115,7 +115,7 @@ test("a cursor from before a restore is unknown, also when another device wrote 
     unknown,
   );
   expect((await phone.fetch(`events?since=${second.cursor}`)).status).toBe(409);
-  // the device joins again, and sends what was lost
+  // the device registers again, and sends the lost records
   const joined = await phone.pull("chat/a");
   expect(joined.changes.map(({ record, value }) => [record, value])).toEqual([
     ["1", "one"],

@@ -21,7 +21,7 @@ afterAll(async () => {
 
 const COLLECTION = "chat/trip";
 
-/** The model and the tool, which count what they are asked to do. */
+/** A model and a tool that count their calls. */
 async function openGatewayAndTool() {
   const counts = new Map<string, number>();
   const server = createServer(async (request, response) => {

@@ -64,7 +64,7 @@ async function waitFor(device: Device, state: string, turn = "turn-1") {
   }
 }
 
-/** Collects what the proxy logs. */
+/** Collects the lines of the proxy's log. */
 function watchLog(): unknown[][] {
   const lines: unknown[][] = [];
   const spy = vi.spyOn(console, "error").mockImplementation((...line) => void lines.push(line));
@@ -424,7 +424,7 @@ test("a turn whose process has ended is failed after its lease, and nothing is s
   const events = await device.events();
   while ((await readResponses(device)).length === 0) await events.next();
   await events.end();
-  // what a process that is killed leaves: its rows, and no end
+  // the rows of a turn whose process was killed before its end
   await copyFile(name, join(folder, "killed.db"));
   await copyFile(`${name}-wal`, join(folder, "killed.db-wal"));
   await server.close();
@@ -444,7 +444,7 @@ test("a turn whose process has ended is failed after its lease, and nothing is s
   ]);
   expect(await phone.turn("start", TURN)).toMatchObject({ state: "failed", code: "turn_lost" });
   expect(model.count).toBe(1);
-  // the conversation goes on
+  // the conversation continues
   await phone.turn("start", { ...TURN, turn: "turn-2" });
   (await model.next()).end("To Rome.");
   await waitFor(phone, "done", "turn-2");

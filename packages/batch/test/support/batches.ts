@@ -37,7 +37,7 @@ export async function readPrompt(request: Request): Promise<string> {
   return prompt ?? input?.prompt ?? messages?.[0]?.content;
 }
 
-/** A storage that counts what is written to it, and does with each write what `onWrite` says. */
+/** Creates a storage that counts its written records, and runs `onWrite` for each write. */
 export function watchWrites(
   storage: RecordStorage,
   onWrite: (nth: number) => unknown = () => {},

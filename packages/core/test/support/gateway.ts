@@ -101,7 +101,7 @@ export function streamResponse(
   return new Response(body, { headers: { "content-type": "text/event-stream; charset=utf-8" } });
 }
 
-/** A client whose gateway is `respond`; `requests` has what was sent. */
+/** Creates a client whose gateway is `respond`. `requests` lists the requests that it sent. */
 export function createTestClient(
   respond: (request: Request, nth: number) => Response | Promise<Response>,
   options: Partial<ClientOptions> = {},
@@ -219,7 +219,7 @@ export async function settled(): Promise<void> {
   }
 }
 
-/** One task of the platform, behind those that wait already. */
+/** Waits for one task of the event loop. Tasks that are already queued run before it. */
 export function yieldTask(): Promise<void> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();

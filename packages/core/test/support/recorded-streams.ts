@@ -10,7 +10,7 @@ import {
   streamResponse,
 } from "./gateway.js";
 
-/** One recorded stream, and what a client reads from it. */
+/** A recorded stream, and the message that a client reads from it. */
 export type Recorded = NonNullable<typeof streams>[number];
 
 function readPieces(pieces: readonly Uint8Array[]): Promise<ChatResult> {
@@ -61,7 +61,7 @@ export async function expectAsRecorded({ expected }: Recorded, pieces: readonly 
   expect(turn.outcome === "unconfirmed").toBe(first.finish_reason === null);
 }
 
-/** The first byte after which the stream has said that the response is over. */
+/** Finds the position after which the stream has declared its end. */
 function findEnd(bytes: Uint8Array): number {
   let lineStart = 0;
   for (let at = 0; at <= bytes.length; at += 1) {
@@ -81,15 +81,19 @@ function isOverLine(line: string): boolean {
   return !!choices?.some(({ index, finish_reason }) => !index && finish_reason);
 }
 
-/** Chooses positions before `end` at random, and the first and last ones; all positions of a stream of at most `max`. */
+/** Returns all positions before `end` if there are at most `max`; otherwise a few at random, and the first and last. */
 function chooseCuts(end: number, random: () => number, max: number): number[] {
   if (end <= max) return Array.from({ length: end }, (_, at) => at);
   const inside = Array.from({ length: max / 16 }, () => Math.floor(random() * end));
   return [...inside, 0, 1, end - 1, end - 2];
 }
 
-/** Cuts a stream at up to `maxCuts` positions, and expects an error with the text that came. */
-export async function expectTruncated(recorded: Recorded, bytes: Uint8Array, maxCuts: number): Promise<void> {
+/** Cuts a stream at up to `maxCuts` positions. Each cut has to be an error with the text before the cut. */
+export async function expectTruncated(
+  recorded: Recorded,
+  bytes: Uint8Array,
+  { maxCuts }: { readonly maxCuts: number },
+): Promise<void> {
   const whole = recorded.expected.choices[0] as Recorded["expected"]["choices"][number];
   for (const cut of chooseCuts(findEnd(bytes), createRandom(7), maxCuts)) {
     const error = await catchError(readPieces(splitBytes(bytes.slice(0, cut), 512)));

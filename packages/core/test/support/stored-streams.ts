@@ -3,7 +3,10 @@ import { streamResponse } from "./gateway.js";
 
 const encoder = new TextEncoder();
 
-/** End of a connection: as if the response were over, with an error, not at all, or with the proxy's mark of a cut. */
+/**
+ * End of a connection: `end` as after a complete response, `drop` with an error, `silence` without more bytes, and
+ * `upstream_cut` with the error event of the proxy.
+ */
 export type Ending = "end" | "drop" | "silence" | "upstream_cut";
 
 /** A connection that delivers so many bytes of the requested response, and then ends in this way. */
@@ -72,7 +75,7 @@ function openConnection(events: readonly string[], behind: number, cut: Cut | un
   return response;
 }
 
-/** An error inside a stream, as the proxy says it. */
+/** An error event inside a stream, as the proxy writes it. */
 export function writeError(code: string): string {
   return `\n\nevent: error\ndata: {"error":{"message":"the answer is over","code":"${code}"}}\n\n`;
 }

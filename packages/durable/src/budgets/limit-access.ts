@@ -40,6 +40,7 @@ export function openLimits<Env>(
 
   function readState(limit: string, reader: BudgetReader<Env>): Promise<BudgetState> {
     return runOnEach(limit, reader, async (host, key, name) => {
+      // the operation has also spent overdue reservations, whose process was lost
       const { lost, ...sums } = await host.run(key, read, { name, windowMs });
       logLost(lost);
       return sums;
@@ -99,7 +100,7 @@ function readTarget<Env>(
   { by, user, session, address }: Readonly<Record<string, unknown>>,
 ): [string, BudgetReader<Env>] {
   const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
-  ensure(isText(by), "by: give the name of a budget, user");
+  ensure(isText(by), "by: give the name of a limit, such as user");
   const needed =
     by === "all" ? {} : by === "address" ? { address } : { user, ...(by === "session" && { session }) };
   for (const [name, value] of Object.entries(needed)) ensure(isText(value), `${name}: give a text`);

@@ -224,7 +224,7 @@ async function scheduleSweep(transaction: Transaction, resetsAt: number, jitterM
   await transaction.schedule(sweepJob, { id: "", at: resetsAt + jitterMs, input: { jitterMs } });
 }
 
-/** Logs reservations that were spent because they were not settled in time. */
+/** Logs overdue reservations, which were spent. */
 export function logLost(lost: Lost | undefined): void {
   if (!lost || lost.count === 0) return;
   const { count, amount, ids } = lost;

@@ -27,7 +27,7 @@ export interface Sums {
 /** A window with the name of its limit. */
 export type NamedSums = Sums & { readonly name: string };
 
-/** Reservations that were not settled in time and were spent in full. */
+/** Overdue reservations: the process that had to settle them was lost, so they were spent in full. */
 export interface Lost {
   /** Number of requests. */
   readonly count: number;

@@ -42,8 +42,8 @@ function createEnding(
   return { ...known, state: "failed", outcome: code === "upstream_error" ? "error" : "truncated" };
 }
 
-/** Returns true if the gateway was not reached or certainly did nothing. With `unknown` it may have done work. */
-export function isFree(_: Sending, __: Refusal, outcome: CallOutcome): boolean {
+/** Returns true if the gateway was not reached or refused the request. With `unknown` it may have billed work. */
+export function isUnbilled(_: Sending, __: Refusal, outcome: CallOutcome): boolean {
   return outcome !== "unknown" && outcome !== "responded";
 }
 

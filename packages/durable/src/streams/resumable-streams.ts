@@ -5,7 +5,7 @@ import { createJobs, readKey } from "../jobs/jobs.js";
 import { jobRefusal } from "../jobs/refusals.js";
 import { createResponse } from "../jobs/response-stream.js";
 import { checkMilliseconds, checkNames, checkWhole } from "../shared/check-options.js";
-import { isFree, respond } from "./respond.js";
+import { isUnbilled, respond } from "./respond.js";
 
 /** Options of {@link resumableStreams}. */
 export interface ResumableStreamsOptions {
@@ -43,7 +43,8 @@ const PATH = "/v1/chat/streams/{id}";
  *
  * A request is never sent twice. If the process ends during a stream, the stream ends with the code
  * `stream_interrupted`, and the reserved amount is spent. `limits.maxStreamsPerUser` of the proxy bounds the streams of
- * a user that are open at the gateway, with or without readers.
+ * a user that are open at the gateway, with or without readers. It does not apply under `authenticate: "public"`, where
+ * all callers are one user: there `rateLimit` of the proxy bounds the requests.
  *
  * The proxy must have a `host`. The plugin reads all other settings from the proxy's options.
  *
@@ -72,7 +73,7 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
     idleTimeoutMs: checkMilliseconds("idleTimeoutMs", idleTimeoutMs),
     lostCode: "stream_interrupted",
     respond,
-    isFree,
+    isFree: isUnbilled,
   });
   return definePlugin({
     storage: jobs.storage,
@@ -101,6 +102,7 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
     const id = key === null ? makeId() : (await hashText(`${user.id}\n${key}`)).slice(0, 32);
     const sent = await jobs.send(admitted, {
       ...{ id, eventId: id },
+      // all public callers are one user: a limit per user would let one caller block the others
       maxOpen: isPublic ? undefined : maxOpen,
     });
     const { head, isReplayed } = sent;

@@ -67,17 +67,17 @@ interface Given {
   readonly before?: readonly ProxyPlugin<unknown>[];
 }
 
-/** Sets the clock of the process. The table of timers is looked at when a test lets time pass. */
+/** Replaces the clock of the process. Due timers run only when a test lets time pass. */
 export function useClock() {
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
   onTestFinished(() => void vi.useRealTimers());
   return {
-    /** Lets time pass in which every timer rings. */
+    /** Lets time pass, and runs each timer at its time. */
     run: (ms: number) => vi.advanceTimersByTimeAsync(ms),
-    /** Lets time pass at once. */
+    /** Sets the clock forward in one step, and then runs the jobs that are due. */
     async pass(ms: number): Promise<void> {
       vi.setSystemTime(Date.now() + ms);
-      // the jobs that are due begin within the interval in which the host looks for them
+      // the host looks for due jobs at an interval, which these steps cover
       for (let look = 0; look < 4; look += 1) {
         await vi.advanceTimersByTimeAsync(600);
         await new Promise((resolve) => setImmediate(resolve));
@@ -86,7 +86,7 @@ export function useClock() {
   };
 }
 
-/** A proxy with a file store on a host in memory, before a gateway that says yes. `authorization` is the id of the user. */
+/** Opens a proxy with a file store on a host in memory. Its gateway accepts everything. `authorization` is the user's id. */
 export function openFileStore({
   options,
   proxy: more,

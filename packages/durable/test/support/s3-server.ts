@@ -81,7 +81,7 @@ async function checkUpload(store: Store, uploadId: string): Promise<void> {
 
 type Turns = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** Returns a function that runs each work after the one before it. */
+/** Returns a function that runs one work at a time, in the order of its calls. */
 function createTurns(): Turns {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

@@ -30,7 +30,7 @@ interface Webhook {
 interface Process {
   readonly plugin: ProxyPlugin<unknown>;
   request(more: Parameters<typeof createRequest>[0]): Promise<Response>;
-  /** Ends as a crash does: what it does from now on reaches no row, no app and no gateway. Returns the file it leaves. */
+  /** Crashes: work in progress no longer reaches a row, an app or the gateway. Returns the database file that it leaves. */
   end(): string;
   close(): Promise<void>;
   /** Number of rows in a table. */

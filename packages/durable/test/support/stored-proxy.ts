@@ -24,7 +24,7 @@ import { createAttempts } from "./attempts.js";
 type Respond = (request: Request) => Response | Promise<Response>;
 const EVENTS = { "content-type": "text/event-stream", "x-request-id": "gateway-1" };
 
-/** A gateway that does what the test says. */
+/** Opens a gateway that the test controls. */
 export function openGateway(respond: Respond = () => Response.json({ id: "1" })) {
   const requests: Request[] = [];
   const closing = new AbortController();
@@ -101,9 +101,9 @@ export function openPurse() {
   const purse = {
     reserved,
     spent,
-    /** True while nothing can be settled. */
+    /** True while settling fails. */
     fails: false,
-    /** Called when it has reserved, before it says so. */
+    /** Called after the amount is reserved, before `reserve` returns. */
     onReserve: async () => {},
     plugin: {
       ...readStreams(),
@@ -156,7 +156,7 @@ function watchHost(host: ClosableHost) {
       await Promise.allSettled(running);
       await host.close(100);
     },
-    /** Ends the process as a crash does: what it does from now on reaches no row. */
+    /** Ends the process like a crash: work in progress no longer reaches a row. */
     async crash() {
       watched.isGone = true;
       running.clear();

@@ -6,7 +6,7 @@ import type { Content, Result } from "../base/tool.js";
 
 /** Maximum total size of the images in one result, in bytes. Hosts refuse results of more than about 1 MB. */
 const MAX_BYTES = 750_000;
-/** Maximum time for the images of one result, in milliseconds. */
+/** Maximum time to download all images of one result, in milliseconds. Images that are not ready by then stay links. */
 const MAX_MS = 15_000;
 
 /**
@@ -16,10 +16,13 @@ const MAX_MS = 15_000;
 export async function addImages(client: Client, result: Result, signal: AbortSignal): Promise<Result> {
   const content: Content[] = [];
   let left = MAX_BYTES;
+  const endsAt = client.clock.now() + MAX_MS;
   for (const part of result.content) {
     content.push(part);
     if (part.type !== "resource_link") continue;
-    const image = await readImage(client, part.uri, left, signal).catch(() => undefined);
+    const image = await readImage(client, part.uri, { maxBytes: left, endsAt, signal }).catch(
+      () => undefined,
+    );
     signal.throwIfAborted();
     if (!image) continue;
     left -= image.size;
@@ -28,11 +31,20 @@ export async function addImages(client: Client, result: Result, signal: AbortSig
   return { ...result, content };
 }
 
-async function readImage(client: Client, uri: string, maxBytes: number, signal: AbortSignal) {
-  if (maxBytes <= 0) return undefined;
-  const blob = uri.startsWith("file:")
+/** Limits of one image: its bytes, and the time at which its download ends. */
+interface ReadLimits {
+  readonly maxBytes: number;
+  readonly endsAt: number;
+  readonly signal: AbortSignal;
+}
+
+async function readImage(client: Client, uri: string, { maxBytes, endsAt, signal }: ReadLimits) {
+  const isFile = uri.startsWith("file:");
+  const totalMs = endsAt - client.clock.now();
+  if (maxBytes <= 0 || (!isFile && totalMs <= 0)) return undefined;
+  const blob = isFile
     ? await readFile(fileURLToPath(uri), maxBytes)
-    : await fetchMedia(client, uri, { maxBytes, signal, timeout: { totalMs: MAX_MS } });
+    : await fetchMedia(client, uri, { maxBytes, signal, timeout: { totalMs } });
   if (!blob) return undefined;
   const [, mimeType, data] = /^data:(image\/[\w.+-]+);base64,(.*)$/s.exec(await toDataURI(blob)) ?? [];
   return mimeType && data ? { mimeType, data, size: blob.size } : undefined;

@@ -70,7 +70,10 @@ export type ErrorKind = Exclude<keyof typeof texts, "mayBeBilled" | "attachments
 export interface ErrorMessages extends Readonly<Record<ErrorKind, ErrorText>> {
   /** Sentence after the hint if the failed request may be billed. */
   readonly mayBeBilled: string;
-  /** Reasons why a file was not attached. `{name}`, `{max}` and `{megabytes}` stand for its name and the limits. */
+  /**
+   * Reasons why a file was not attached. `{name}`, `{max}` and `{megabytes}` stand for its name and the limits. The name
+   * is inserted between U+2068 and U+2069, so that it does not change the direction of the text around it.
+   */
   readonly attachments: Readonly<Record<AttachmentProblemKind, string>>;
 }
 

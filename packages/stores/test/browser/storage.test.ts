@@ -2,11 +2,11 @@ import { indexedDBStorage, webStorage } from "@sluice/stores";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import {
   CUT,
-  LOCKS,
+  LOCK_CASES,
   records,
   testContract,
   testWebStorage,
-  UNREACHABLE,
+  UNREACHABLE_CASES,
   watchAll,
 } from "../support/storages.js";
 
@@ -39,7 +39,7 @@ testContract(
     create: () => indexedDBStorage(),
     damage: (collection, key) => put("sluice", [collection, key], CUT),
   }),
-  [...UNREACHABLE, ...LOCKS],
+  [...UNREACHABLE_CASES, ...LOCK_CASES],
 );
 
 describe("webStorage, watching", () => {

@@ -5,14 +5,14 @@ import {
   records,
   testContract,
   testWebStorage,
-  UNREACHABLE,
+  UNREACHABLE_CASES,
   watchAll,
 } from "../support/storages.js";
 
 testContract("memoryStorage", () => {
   const storage = memoryStorage();
   return { create: () => storage };
-}, ["damaged record", "broadcasts records", ...UNREACHABLE]);
+}, ["damaged record", "broadcasts records", ...UNREACHABLE_CASES]);
 testWebStorage(createMapStorage());
 
 describe("memoryStorage", () => {

@@ -8,9 +8,10 @@ type StorageContract = Parameters<typeof storageTests>[0];
 /** Creates a Web Storage in memory, with the limit of browsers: about 5 million characters. */
 export function createMapStorage() {
   const items = new Map<string, string>();
+  /** The names in order, for `key(index)`; undefined after a change. */
   let names: string[] | undefined;
   let size = 0;
-  const take = (name: string) => {
+  const removeItem = (name: string) => {
     size -= items.has(name) ? name.length + (items.get(name)?.length ?? 0) : 0;
     if (items.delete(name)) names = undefined;
   };
@@ -23,12 +24,12 @@ export function createMapStorage() {
       return names[index] ?? null;
     },
     getItem: (name: string) => items.get(name) ?? null,
-    removeItem: take,
+    removeItem,
     setItem(name: string, text: string) {
       const before = items.get(name);
       if (size - (before ?? "").length + text.length + (before === undefined ? name.length : 0) > 5_242_880)
         throw new DOMException("no room", "QuotaExceededError");
-      take(name);
+      removeItem(name);
       items.set(name, text);
       names = undefined;
       size += name.length + text.length;
@@ -59,12 +60,19 @@ export function watchAll(storage: RecordStorage, collection: string) {
 /** A truncated record, which is not JSON. */
 export const CUT = '{"text":"Hel';
 
-/** Words in the titles of cases that a storage without these features omits. */
-export const LOCKS = ["lock"];
-const WATCHES = ["reports", "watch", "broadcasts records"];
-export const UNREACHABLE = ["can't be reached"];
+/*
+ * Parts of the titles of contract cases, by the feature that a case tests. Give them to `testContract` for a storage
+ * without the feature.
+ */
 
-/** Defines the tests of the storage contract, except cases with one of the words in `without`. */
+/** Cases of storages that have locks. */
+export const LOCK_CASES = ["lock"];
+/** Cases of storages that report changes of other tabs or processes. */
+const WATCH_CASES = ["reports", "watch", "broadcasts records"];
+/** Cases of storages that can be out of reach. */
+export const UNREACHABLE_CASES = ["can't be reached"];
+
+/** Defines the tests of the storage contract. Leaves out cases whose title contains one of `without`. */
 export function testContract(
   name: string,
   contract: () => StorageContract,
@@ -109,7 +117,7 @@ export function testWebStorage(area: Pick<Storage, "length" | "key" | "getItem" 
       // only other pages cause reports
       isWatched: false,
     }),
-    [...WATCHES, ...LOCKS],
+    [...WATCH_CASES, ...LOCK_CASES],
   );
 
   describe("webStorage", () => {

@@ -10,11 +10,11 @@ interface Attacked extends Omit<AttackedSettings, "timeout"> {
   readonly heapMB?: number;
   /** `timeout.chunkMs` of the proxy. */
   readonly chunkMs?: number;
-  /** The address of the gateway, in place of the one that is started. */
+  /** The address of another gateway. @default a gateway that this function starts */
   readonly gateway?: string;
 }
 
-/** The proxy in a workerd of its own, attacked over sockets, before a gateway that sends what the test writes. */
+/** Starts the proxy in its own workerd, for attacks over sockets. Its gateway sends the bytes that the test writes. */
 export async function startAttacked(attacked: Attacked = {}) {
   const { options = {}, plan = {}, key = KEY, heapMB, chunkMs, gateway } = attacked;
   const upstream = await startRawGateway();

@@ -18,7 +18,7 @@ const chunkedHead =
 const escaped = [...KEY].map((letter) => `\\u00${letter.charCodeAt(0).toString(16)}`).join("");
 const error = (message: string) => JSON.stringify({ error: { message, type: "a", code: "b" } });
 
-/** Writes the text in pieces, each by itself. */
+/** Writes the text in pieces, each separately. */
 function trickle(socket: Socket, text: string | Buffer, size: number, end: () => void): void {
   const bytes = Buffer.from(text);
   const next = (at: number) => {

@@ -1,7 +1,7 @@
 import { headers, ids, keys, methods, paths, rows, starts, texts, values } from "./fuzz-words.js";
 import { openRandom } from "./random.js";
 
-/** Requests as bytes for a socket, each not far from one that is right; always the same ones for one seed. */
+/** Creates requests as bytes for a socket, each a small change of a valid request. A seed gives the same ones each time. */
 export function openFuzz(seed: number, host: string) {
   const { one, rarely, below } = openRandom(seed);
   return { request };

@@ -69,7 +69,7 @@ export function testHosts(rows: readonly HostRow[]): void {
       const response = await host.send(streamed);
       const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
       for (let n = 0; n < 5; n += 1) {
-        // the next one is not sent before this one is here: a host that gathers them would wait for ever
+        // the gateway sends the next event only after this one arrived: a host that gathers events would never end
         expect((await reader?.read())?.value).toBe(chunk(String(n)));
         next(chunk(String(n + 1)));
       }
@@ -130,7 +130,7 @@ export function testHosts(rows: readonly HostRow[]): void {
       let rest = "";
       for (let part = await reader?.read(); part && !part.done; part = await reader?.read())
         rest += part.value;
-      // what is pumped has gone before its event is whole
+      // a proxy that does not read the stream has already forwarded the incomplete event
       if (!readsStreams) rest = rest.replace('data: {"cho', "");
       expect(rest).toMatch(/^\n\nevent: error\ndata: \{"error":\{.*"code":"upstream_cut"\}\}\n\n$/);
       expect(await host.waitForEvent(200)).toMatchObject({ code: "upstream_cut" });

@@ -17,7 +17,7 @@ export interface RawRequest {
 /** Writes a response byte by byte, however wrong it is. */
 export type RawResponse = (socket: Socket, request: RawRequest) => void;
 
-/** A gateway that is only a socket: what it sends need not be HTTP. One request for each connection. */
+/** Starts a gateway on a bare socket, so that it can send bytes that are not HTTP. It reads one request per connection. */
 export async function startRawGateway() {
   const requests: RawRequest[] = [];
   const sockets = new Set<Socket>();
@@ -68,7 +68,7 @@ export async function startRawGateway() {
   };
 }
 
-/** The first request in what was received, once it is whole. */
+/** Returns the first request in the received bytes; undefined until it is complete. */
 function readRequest(received: string): Omit<RawRequest, "closed"> | undefined {
   const [head = "", ...rest] = received.split("\r\n\r\n");
   if (rest.length === 0) return undefined;

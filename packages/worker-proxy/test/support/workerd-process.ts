@@ -71,7 +71,7 @@ export async function startWorkerd(program: Program) {
   };
 }
 
-/** Waits for the port on which workerd listens, and for the one of its inspector, which is known before. */
+/** Waits for the ports of workerd and of its inspector. workerd prints that of the inspector first. */
 async function readPorts(running: ChildProcess): Promise<{ listen: number; inspector: number }> {
   let inspector = 0;
   for await (const line of createInterface(running.stdio[3] as Readable)) {

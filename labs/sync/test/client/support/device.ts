@@ -3,7 +3,7 @@ import { memoryStorage } from "@sluice/stores";
 import { type RemoteStorage, remoteStorage } from "@sluice/sync";
 import { afterEach } from "vitest";
 import { settled, stoppedClock } from "../../../../../packages/core/test/support/gateway.js";
-// a test waits for no file: the code that a page loads later is loaded already
+// loads the code that a page loads later, so that no test waits for a file
 import "../../../src/client/sync.js";
 import type { createSyncServer } from "./sync-server.js";
 
@@ -25,7 +25,7 @@ export function createDevice(server: Server, signedIn: string | undefined = "ada
   const clock = stoppedClock();
   const readSession = (): string | undefined => device.session;
   const device = {
-    /** User of the session's cookie; undefined is signed out. */
+    /** User of the session's cookie; undefined after the user has signed out. */
     session: signedIn as string | undefined,
     local,
     clock,
@@ -66,12 +66,12 @@ export function createDevice(server: Server, signedIn: string | undefined = "ada
   return device;
 }
 
-/** Lets everything happen that needs no time. */
+/** Waits until promises that depend on no clock have settled. 20 turns of the event loop are more than any test needs. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await settled();
 }
 
-/** A message of the user, or a response with an outcome, as a chat stores it. */
+/** Creates the record of a message, as a chat stores it. `more` has further fields of the message. */
 export const message = (content: string, parent: string | null = null, more: object = {}, revision = 0) => ({
   message: { id: content, role: "user", content, createdAt: 1, ...more },
   parent,

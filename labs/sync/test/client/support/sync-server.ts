@@ -46,7 +46,7 @@ export function createSyncServer() {
     /** Requests as `path` and body, in order. */
     requests: [] as SyncRequest[],
     script: (() => undefined) as Script,
-    /** Returns a `fetch` of a page whose session is that of `readUser()`; undefined is signed out. */
+    /** Returns the `fetch` of a page. `readUser()` returns the user of its session; undefined means signed out. */
     connect: (readUser: () => string | undefined) => (request: Request) => respond(request, readUser()),
     /** Lists the values of a collection. */
     list: (user: string, collection: string) =>

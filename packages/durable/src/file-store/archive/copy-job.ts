@@ -2,7 +2,7 @@ import { hashText, type Job, type JobContext, logError, Refusal } from "@sluice/
 import { ATTEMPT_MS } from "../files/options.js";
 import { endAttempt } from "../files/removal.js";
 import type { Store, UserFiles } from "../files/store.js";
-import { COPY, DELETED, type FileRow, type UserInput } from "../files/tables.js";
+import { COPY, DELETED_BY_OWNER, type FileRow, type UserInput } from "../files/tables.js";
 import { beginCopy } from "./copies.js";
 import { copyFile, MAX_ATTEMPTS } from "./copy-file.js";
 
@@ -49,7 +49,7 @@ export function createCopyJob<Env>(store: Store<Env>): Job<UserInput> {
     const retry = { attempts, retryMs: isFinal ? null : pauseMs };
     const row = await files.run(endAttempt, { id, claim, copy: retry });
     // report first: if the process ends during the deletion, the sweep deletes the bytes
-    if (!row || row.attempts === DELETED) files.report(copy, { outcome: "stopped" });
+    if (!row || row.attempts === DELETED_BY_OWNER) files.report(copy, { outcome: "stopped" });
     else if (row.claim === claim) {
       const next = isWaiting ? "the copy waits for space" : "another attempt follows";
       await logCopy(files, copy, `${refusal.details.problem ?? message}; ${isFinal ? "dropped" : next}`);

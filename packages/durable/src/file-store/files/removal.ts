@@ -3,7 +3,7 @@ import { operation } from "../../host/define.js";
 import type { Store } from "./store.js";
 import {
   addToSums,
-  DELETED,
+  DELETED_BY_OWNER,
   type FileRow,
   findFile,
   NO_BYTES,
@@ -14,12 +14,12 @@ import {
   updateFile,
 } from "./tables.js";
 
-/** Time for which a copy is not made again after it has ended, in milliseconds. */
+/** Time after the end of a copy for which its source is not copied again, in milliseconds. */
 const REMEMBER_MS = 86_400_000;
 /** Number of files per deletion step. A bucket deletes up to 1,000 files in one call. */
-const BATCH = 100;
+const DELETE_PAGE = 100;
 /** Number of rows per erasure step. */
-const ERASED = 500;
+const ERASE_PAGE = 500;
 
 /**
  * Pause after the first failed deletion in the bucket, in milliseconds. Each pause is twice the previous pause, up to
@@ -32,8 +32,8 @@ const MAX_RETRY_MS = 86_400_000;
 const HANDOVER_MS = 60_000;
 
 /**
- * Marks a file for deletion. It uses space until the bucket has deleted it and no request can store it any more. A copy
- * is not made again for a day.
+ * Marks a file for deletion. The file counts as used space until the bucket has deleted it and no request can store it
+ * any more. For a day, a removed copy is not made again.
  */
 export const removeFile = operation("files/remove", async (transaction, { id }: { readonly id: string }) => {
   const { now } = transaction;
@@ -43,19 +43,19 @@ export const removeFile = operation("files/remove", async (transaction, { id }: 
   const claimedUntil = readClaim(file, now);
   const dueAt = Math.max(now + HANDOVER_MS, claimedUntil);
   const removed = await updateFile(transaction, id, {
-    ...{ state: "removed", url: null, attempts: DELETED, claimedUntil, dueAt },
+    ...{ state: "removed", url: null, attempts: DELETED_BY_OWNER, claimedUntil, dueAt },
   });
   await scheduleJobs(transaction);
   return removed;
 });
 
-/** The end of a request or attempt that has not stored its file. */
+/** The end of an upload request, or of an attempt at a copy, that has not stored its file. */
 type FailedAttempt = {
   readonly id: string;
   readonly claim: string;
   /** The next attempt at a copy. */
   readonly copy?: {
-    /** Number of attempts so far that count. */
+    /** Number of attempts so far, without those that only waited for space. */
     readonly attempts: number;
     /** Time until the next attempt, in milliseconds; null for no more attempts. */
     readonly retryMs: number | null;
@@ -63,8 +63,8 @@ type FailedAttempt = {
 };
 
 /**
- * Ends a claim. A file without stored parts is marked for deletion. Returns the row: `removed` if the caller should
- * delete the file.
+ * Ends the claim of a failed request or attempt. A file without stored parts is marked for deletion. Returns the row:
+ * the caller deletes the file if its state is `removed`.
  */
 export const endAttempt = operation(
   "files/end",
@@ -72,8 +72,8 @@ export const endAttempt = operation(
     const { now } = transaction;
     const file = await findFile(transaction, id);
     if (file?.claim !== claim || file.state === "whole" || file.state === "ended") return file;
-    const isStored = file.state === "removed" || file.received > 0;
-    if (isStored) return await updateFile(transaction, id, { claimedUntil: 0 });
+    const hasParts = file.received > 0;
+    if (file.state === "removed" || hasParts) return await updateFile(transaction, id, { claimedUntil: 0 });
     const { attempts = 0, retryMs = null } = copy ?? {};
     const retryAt = now + (retryMs ?? 0);
     const ended = { claimedUntil: 0, attempts, retryAt, url: retryMs === null ? null : file.url };
@@ -92,7 +92,7 @@ export const endAttempt = operation(
 export const findDue = operation("files/due", async (transaction): Promise<readonly FileRow[]> => {
   const { key, now, query } = transaction;
   const due = "state <> 'queued' AND due_at <= ? ORDER BY due_at LIMIT ?";
-  const files = await selectFiles(transaction, due, now, BATCH);
+  const files = await selectFiles(transaction, due, now, DELETE_PAGE);
   for (const file of files) {
     const { id, state, createdAt, source } = file;
     const claimedUntil = readClaim(file, now);
@@ -174,7 +174,7 @@ export const eraseFiles = operation(
   "files/erase",
   async (transaction, { after }: { readonly after: string }): Promise<string | undefined> => {
     const { key, now, query } = transaction;
-    const files = await selectFiles(transaction, "id > ? ORDER BY id LIMIT ?", after, ERASED);
+    const files = await selectFiles(transaction, "id > ? ORDER BY id LIMIT ?", after, ERASE_PAGE);
     const last = files.at(-1)?.id ?? after;
     const page = "key = ? AND id > ? AND id <= ?";
     await query(
@@ -183,11 +183,11 @@ export const eraseFiles = operation(
     );
     await query(
       `UPDATE files SET state = 'removed', source = NULL, url = NULL, attempts = ?, due_at = ? WHERE ${page}`,
-      ...[DELETED, now, key, after, last],
+      ...[DELETED_BY_OWNER, now, key, after, last],
     );
     await addToSums(transaction, { copies: -files.filter(({ url }) => url !== null).length });
     await scheduleJobs(transaction);
-    return files.length === ERASED ? last : undefined;
+    return files.length === ERASE_PAGE ? last : undefined;
   },
 );
 

@@ -65,7 +65,7 @@ export interface FileRow {
   readonly taskId: string | null;
   /** URL of the gateway's file while the copy is pending. */
   readonly url: string | null;
-  /** Number of attempts at a copy; {@link DELETED} once its owner has deleted it. */
+  /** Number of attempts at a copy, or {@link DELETED_BY_OWNER}. */
   readonly attempts: number;
   /** Unix milliseconds. */
   readonly createdAt: number;
@@ -83,8 +83,8 @@ export interface FileRow {
   readonly removals: number;
 }
 
-/** Value of `attempts` for a copy that its owner deleted. */
-export const DELETED = -1;
+/** A mark in `attempts`: the user deleted the copy, so no attempt follows, and the copy is reported as stopped. */
+export const DELETED_BY_OWNER = -1;
 
 /** A row without bytes. */
 export const NO_BYTES = { bytes: 0, received: 0, uploadId: null, claimedUntil: 0, removals: 0 } as const;
