@@ -47,7 +47,7 @@ export function checkOptions<Env>(given: ProxyOptions<Env>) {
   const max = Math.max(limits.maxOpenBodyBytes, 1.5 * limits.maxBodyBytes);
   const bodies: Bounds = {
     max,
-    maxPerUser: isPublic ? max : max / 1.5,
+    maxPerUser: isPublic ? Infinity : max / 1.5,
     maxMs,
     limit: "maxOpenBodyBytes",
     reasons: ["too_many_bytes", "proxy_full"],
