@@ -1,7 +1,7 @@
 import type { Log, PluginServer } from "./api/host.js";
 import type { Caps, Limits, ProxyOptions, Timeout } from "./api/options.js";
 import type { ListedModels, RouteGroup } from "./api/routes.js";
-import { type Bounds, createCount } from "./checks/count.js";
+import { createCount } from "./checks/count.js";
 import { findRules, hasField, isList, readRules } from "./checks/fields.js";
 import { belongsTo } from "./checks/models.js";
 import type { OpenGroup, Route } from "./checks/path.js";
@@ -45,13 +45,10 @@ export function checkOptions<Env>(given: ProxyOptions<Env>) {
   const isCounted = !isPublic && !run?.boundsStreams;
   const maxMs = timeout.totalMs;
   const max = Math.max(limits.maxOpenBodyBytes, 1.5 * limits.maxBodyBytes);
-  const bodies: Bounds = {
-    max,
-    maxPerUser: isPublic ? Infinity : max / 1.5,
-    maxMs,
-    limit: "maxOpenBodyBytes",
-    reasons: ["too_many_bytes", "proxy_full"],
-  };
+  const ofBodies = { limit: "maxOpenBodyBytes", reason: "too_many_bytes" } as const;
+  const bodies = { max, maxPerUser: isPublic ? Infinity : max / 1.5, maxMs, ...ofBodies };
+  const ofStreams = { limit: "maxStreamsPerUser", reason: "too_many_streams" } as const;
+  const maxStreams = isCounted ? limits.maxStreamsPerUser : Infinity;
   const groups = routes.map((group) => ({ ...group, rules: readRules(group, allowFields) }));
   const gatewayRoutes = groups.flatMap((group) =>
     group.paths(gateway).map((path) => ({ ...path, name: group.name, group })),
@@ -69,13 +66,7 @@ export function checkOptions<Env>(given: ProxyOptions<Env>) {
     run,
     mediaURLs: run?.allowURLs(mediaURLs) ?? mediaURLs,
     isPublic,
-    countStream: createCount({
-      max: Infinity,
-      maxPerUser: isCounted ? limits.maxStreamsPerUser : Infinity,
-      maxMs,
-      limit: "maxStreamsPerUser",
-      reasons: ["too_many_streams", "too_many_streams"],
-    }),
+    countStream: createCount({ maxPerUser: maxStreams, maxMs, ...ofStreams }),
     countBody: createCount(bodies),
     /** Counts the bodies of jobs, which may outlive their requests, and run in the same isolate. */
     countJobBody: createCount(bodies),

@@ -2,16 +2,16 @@ import { describeWait, Refusal } from "../refusals/refusal.js";
 import type { Reason } from "../refusals/texts.js";
 
 /** The bounds of a count. */
-export interface Bounds {
-  /** The largest sum of all users. */
-  readonly max: number;
+interface Bounds {
+  /** The largest sum of all users; a refusal for it is `proxy_full`. @default none */
+  readonly max?: number;
   /** The largest sum of one user. */
   readonly maxPerUser: number;
   /** The longest time for which an amount counts: not every platform reports that a client has left. */
   readonly maxMs: number;
-  /** The name of the limit, and the reasons of a refusal: for the bound of a user, and for that of all. */
+  /** The name of the limit, and the reason of a refusal for the bound of a user. */
   readonly limit: string;
-  readonly reasons: readonly [Reason, Reason];
+  readonly reason: Reason;
 }
 
 /** The amount of one request. */
@@ -30,7 +30,7 @@ interface Entry {
 }
 
 /** Counts what open requests hold in this isolate: streams, or bytes of bodies. The returned function opens an amount. */
-export function createCount({ max, maxPerUser, maxMs, limit, reasons }: Bounds) {
+export function createCount({ max = Infinity, maxPerUser, maxMs, limit, reason }: Bounds) {
   const open = new Set<Entry>();
   const sums = new Map<string, number>();
   let total = 0;
@@ -43,7 +43,8 @@ export function createCount({ max, maxPerUser, maxMs, limit, reasons }: Bounds) 
         const isOverOwn = () => (sums.get(userId) ?? 0) + amount > maxPerUser;
         const isOver = () => isOverOwn() || total + amount > max;
         if (isOver()) for (const other of open) if (other.until <= Date.now()) set(other, 0);
-        if (isOver()) throw new Refusal(reasons[isOverOwn() ? 0 : 1], { limit, ...describeWait(1000) });
+        if (isOver())
+          throw new Refusal(isOverOwn() ? reason : "proxy_full", { limit, ...describeWait(1000) });
         set(entry, entry.amount + amount);
         return counted;
       },
