@@ -104,7 +104,9 @@ async function serve<Env>(arrival: Arrival<Env>, report: Report): Promise<Respon
     settings.readSecrets(env),
   ]);
   const tenancy = secrets.length > 0 ? route.group?.ids?.createTenancy(secrets, user) : undefined;
-  const admitted = await admit(match, signedIn, settings, { models, secrets, tenancy });
+  const counted = settings.countBody(user.id);
+  report.onEnd.push(counted.release);
+  const admitted = await admit(match, signedIn, settings, { models, secrets, tenancy, count: counted.add });
   return await forward({ route, report, tenancy, settings, admitted }, gateway);
 }
 
@@ -124,7 +126,7 @@ async function forward<Env>(begun: Begun<Env>, gateway: GatewayConnection): Prom
   const { known } = report;
   const { request, user, id, body } = admitted;
   await run?.checkRequest(admitted, report);
-  if (body?.["stream"] === true) settings.countStream?.(user.id, report);
+  if (body?.["stream"] === true) report.onEnd.push(settings.countStream(user.id).add(1).release);
   const keys = [...gateway.apiKeys];
   const headers = {
     ...(known.traceparent && { traceparent: known.traceparent }),

@@ -56,6 +56,7 @@ function openServer<Env>(settings: Settings<Env>): Server<Env> {
       ensure(bound, "host: this proxy has none");
       return bound(env);
     },
+    holdBody: (bytes, { id }) => settings.countJobBody(id).add(bytes).release,
     async openTenancy(env, user) {
       const secrets = await readSecrets(env);
       const route = table.find(({ ids }) => ids);

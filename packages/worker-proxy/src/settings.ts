@@ -1,10 +1,10 @@
 import type { Log, PluginServer } from "./api/host.js";
 import type { Caps, Limits, ProxyOptions, Timeout } from "./api/options.js";
 import type { ListedModels, RouteGroup } from "./api/routes.js";
+import { createCount } from "./checks/count.js";
 import { findRules, hasField, isList, readRules } from "./checks/fields.js";
 import { belongsTo } from "./checks/models.js";
 import type { OpenGroup, Route } from "./checks/path.js";
-import { createStreamCount } from "./checks/streams.js";
 import { createUpstream } from "./gateway/upstream.js";
 import { checkTexts, createReader, ensure } from "./refusals/read-option.js";
 import { textChat } from "./routes/chat.js";
@@ -17,6 +17,7 @@ const isPath = (path: string) => /^[a-z_]\w*(?:\.\w+)*$/i.test(path);
 const LIMITS = {
   maxBodyBytes: 33_554_432,
   maxDataURIBytes: 20_971_520,
+  maxOpenBodyBytes: 25_165_824,
   maxStreamsPerUser: 16,
   maxTokens: Infinity,
 };
@@ -42,6 +43,12 @@ export function checkOptions<Env>(given: ProxyOptions<Env>) {
   const run = plugins.find((plugin) => plugin.run)?.run?.(plugins) as PluginRun<Env> | undefined;
   // under `public` all callers are one user
   const isCounted = !isPublic && !run?.boundsStreams;
+  const maxMs = timeout.totalMs;
+  const max = Math.max(limits.maxOpenBodyBytes, 1.5 * limits.maxBodyBytes);
+  const ofBodies = { limit: "maxOpenBodyBytes", reason: "too_many_bytes" } as const;
+  const bodies = { max, maxPerUser: isPublic ? Infinity : max / 1.5, maxMs, ...ofBodies };
+  const ofStreams = { limit: "maxStreamsPerUser", reason: "too_many_streams" } as const;
+  const maxStreams = isCounted ? limits.maxStreamsPerUser : Infinity;
   const groups = routes.map((group) => ({ ...group, rules: readRules(group, allowFields) }));
   const gatewayRoutes = groups.flatMap((group) =>
     group.paths(gateway).map((path) => ({ ...path, name: group.name, group })),
@@ -59,7 +66,10 @@ export function checkOptions<Env>(given: ProxyOptions<Env>) {
     run,
     mediaURLs: run?.allowURLs(mediaURLs) ?? mediaURLs,
     isPublic,
-    countStream: isCounted ? createStreamCount(limits.maxStreamsPerUser, timeout.totalMs) : undefined,
+    countStream: createCount({ maxPerUser: maxStreams, maxMs, ...ofStreams }),
+    countBody: createCount(bodies),
+    /** Counts the bodies of jobs, which may outlive their requests, and run in the same isolate. */
+    countJobBody: createCount(bodies),
     log: { apiKey, secret } as Log<Env>,
     readOrigins: createReader<Env, readonly string[]>("origins", origins, checkOrigins),
     readModels: createReader<Env, ListedModels>("models", models, (value) => checkModels(value, groups)),

@@ -5,14 +5,8 @@ import { excerpt, findReason, isRecord } from "../transport/error-response.js";
 import { requestJSON } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import type { ActiveAsset, Asset, AssetHandle, AssetLookup } from "../types/asset.js";
-import {
-  addHandle,
-  ConfigurationError,
-  ResponseError,
-  TaskError,
-  toJSONText,
-  ValidationError,
-} from "../types/errors.js";
+import { addHandle, ConfigurationError, ResponseError, TaskError, ValidationError } from "../types/errors.js";
+import { toJSONText } from "../types/json-text.js";
 
 /**
  * The task definition of assets: their states, texts and lookup.

@@ -1,4 +1,4 @@
-import { toJSONText } from "../types/errors.js";
+import { toJSONText } from "../types/json-text.js";
 import { createRandomId } from "./random-id.js";
 
 /** Computes the 32-bit FNV-1a hash of a text. */

@@ -1,4 +1,4 @@
-import { toJSONText } from "../types/errors.js";
+import { toJSONText } from "../types/json-text.js";
 
 /** Returns the beginning of a response's text, by default 8 KB, as errors keep it. */
 export function excerpt(text: string, length = 8192): string {

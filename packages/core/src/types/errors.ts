@@ -1,4 +1,5 @@
 import type { Asset, AssetHandle } from "./asset.js";
+import { toJSONText } from "./json-text.js";
 import type { FailedVideoTask, PendingVideoTask, VideoTaskHandle } from "./video-task.js";
 
 /** One broken rule of a request: the field, the problem with its solution, and the name of the rule. */
@@ -506,13 +507,4 @@ function redactValue(value: unknown, clean: (text: string) => string): unknown {
   const json = toJSONText(value) ?? "";
   const clear = clean(json);
   return clear === json ? value : JSON.parse(clear);
-}
-
-/** Converts a value to JSON text; undefined for a value without a JSON form, and for too deep nesting. */
-export function toJSONText(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    return undefined;
-  }
 }

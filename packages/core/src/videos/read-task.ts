@@ -1,5 +1,6 @@
 import { excerpt, findErrorFields, findReason, isRecord } from "../transport/error-response.js";
-import { ResponseError, toJSONText } from "../types/errors.js";
+import { ResponseError } from "../types/errors.js";
+import { toJSONText } from "../types/json-text.js";
 import { videoModels } from "../types/media-models.js";
 import type {
   FailedVideoTask,

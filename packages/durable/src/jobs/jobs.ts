@@ -106,11 +106,10 @@ export function createJobs(options: JobsOptions) {
   async function send(admitted: AdmittedRequest<unknown>, toSend: JobToSend): Promise<OpenedResponse> {
     const { env, user, path, body, request } = admitted;
     // `user_id` is left out, because it differs after a change of the proxy's secret
-    const [{ host, key }, fingerprint] = await Promise.all([
-      openKey(env, user.id),
-      hashText(JSON.stringify([path, { ...body, user_id: undefined }])),
-    ]);
-    const job = { ...readRequest(admitted, toSend), fingerprint, maxOpen: toSend.maxOpen ?? null };
+    const text = JSON.stringify([path, { ...body, user_id: undefined }]);
+    const bodyBytes = text.length;
+    const [{ host, key }, fingerprint] = await Promise.all([openKey(env, user.id), hashText(text)]);
+    const job = { ...readRequest(admitted, toSend), bodyBytes, fingerprint, maxOpen: toSend.maxOpen ?? null };
     for (let attempt = 1; ; attempt += 1) {
       // the body and the user are JSON, but their types don't say so
       const stream = await host.open<JSONValue>(key, begin as never, job as never);
@@ -139,7 +138,7 @@ export function readKey({ headers }: Request): string | null {
 function readRequest(
   admitted: AdmittedRequest<unknown>,
   { id, eventId }: JobToSend,
-): Omit<Begin, "fingerprint" | "maxOpen"> {
+): Omit<Begin, "bodyBytes" | "fingerprint" | "maxOpen"> {
   const { user, route, path, model, body = {}, headers = {} } = admitted;
   const requestId = headers["x-request-id"];
   const details: JobDetails = { eventId, user: user.id, requestId, model, startedAt: Date.now() };

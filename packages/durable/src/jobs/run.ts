@@ -37,13 +37,16 @@ export function createRun(jobs: JobsContext): Job<JobRequest> {
       call.close(true);
       owner.close();
       drop();
+      sending.releaseBody?.();
     }
   });
 }
 
 async function runJob(sending: Sending): Promise<void> {
   let ending: Ending;
+  const { server, request } = sending;
   try {
+    sending.releaseBody = server.holdBody(request.bodyBytes, request.user);
     await reserve(sending);
     ending = await sending.jobs.respond(sending, await send(sending));
   } catch (error) {

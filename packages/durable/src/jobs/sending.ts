@@ -30,6 +30,8 @@ export interface JobRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readonly<Record<string, unknown>>;
+  /** Approximate size of the body: the limit counts it. */
+  readonly bodyBytes: number;
 }
 
 /** A request in flight, with its state so far. */
@@ -44,6 +46,8 @@ export interface Sending {
   account?: Awaited<ReturnType<JobServer["openAccount"]>>;
   /** Identifies the reservation to the meter. It is known before the meter reserves. */
   ticket?: string | undefined;
+  /** Ends the count of the body. */
+  releaseBody?: () => void;
   /** True once the gateway may have received the request. */
   isSent: boolean;
 }

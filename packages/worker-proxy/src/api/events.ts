@@ -106,8 +106,8 @@ export interface RequestEvent {
   /** The budget that refused the request: a name of the `limits` of `budget(…)`. */
   readonly budget?: string;
   /**
-   * The limit that refused the request with 429: `requests` or `polls` of `rateLimit`, or `maxStreamsPerUser` of `limits`.
-   * Absent for limits of files and of readers of one stream, which `code` names.
+   * The limit that refused the request with 429: `requests` or `polls` of `rateLimit`, `maxStreamsPerUser` or
+   * `maxOpenBodyBytes` of `limits`. Absent for limits of files and of readers of one stream, which `code` names.
    */
   readonly limit?: string;
   /** The model of the request. Absent if the request has no model, or was refused before its model was checked. */

@@ -229,6 +229,13 @@ export interface PluginServer<Env = unknown> {
   readSecrets(env: Env): readonly string[] | Promise<readonly string[]>;
   /** Reads the address and the keys of the gateway. @throws {Refusal} 500 `misconfigured` */
   connect(env: Env): Promise<GatewayConnection>;
+  /**
+   * Counts the bytes of a body that a job holds, until the returned function is called. The bodies of jobs have the bounds
+   * of `limits.maxOpenBodyBytes`, apart from those of requests.
+   *
+   * @throws {Refusal} 429 or 503 beyond a bound
+   */
+  holdBody(bytes: number, user: User): () => void;
   /** Opens the marks of the ids of a user. Undefined where ids have no marks: without `secret`, or without routes with ids. */
   openTenancy(env: Env, user: User): Promise<Tenancy | undefined>;
   /**

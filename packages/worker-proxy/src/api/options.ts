@@ -33,6 +33,14 @@ export interface Limits {
    * its size of a Worker's 128 MB, so set it lower for chat. @default 33_554_432
    */
   readonly maxBodyBytes?: number;
+  /**
+   * The largest sum of the bodies of all open requests in each isolate or process, in bytes. One user may hold two thirds
+   * of it. The next body is refused before it is read: 429 `too_many_bytes`, or 503 `proxy_full` if other users hold the
+   * rest. A body counts until its response ends, and takes about twice its size. Stored responses count their bodies in a second sum
+   * of the same size. The sum is at least one and a half times `maxBodyBytes`, so that one body always fits. Raise it for a
+   * process with more memory than a Worker. @default 25_165_824
+   */
+  readonly maxOpenBodyBytes?: number;
   /** The largest file in a data URI or in plain Base64, in bytes. @default 20_971_520: the spec's largest image */
   readonly maxDataURIBytes?: number;
   /**

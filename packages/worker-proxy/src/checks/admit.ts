@@ -22,9 +22,11 @@ interface BodyPlugins {
   readonly meter: object | undefined;
 }
 
-/** The values for the request's environment and user. */
+/** The values for one request's environment and user. */
 interface UserRules extends Pick<CheckRules, "models" | "tenancy"> {
   readonly secrets: readonly string[];
+  /** Counts bytes of the body, see `limits.maxOpenBodyBytes`. */
+  readonly count: (bytes: number) => void;
 }
 
 type Incoming<Env> = Omit<AdmittedRequest<Env>, "id" | "sentId" | "model" | "body">;
@@ -40,11 +42,11 @@ export async function admit<Env>(
   { route, sentId }: Match,
   incoming: Incoming<Env>,
   settings: BodySettings,
-  { models, tenancy, secrets }: UserRules,
+  { models, tenancy, secrets, count }: UserRules,
 ): Promise<AdmittedRequest<Env>> {
   const { group, plugin, ids } = route;
   const { limits, timeout, mediaURLs, gateway, run } = settings;
-  const body = await readBody(incoming.request, { maxBytes: limits.maxBodyBytes, ms: timeout.bodyMs });
+  const body = await readBody(incoming.request, { maxBytes: limits.maxBodyBytes, ms: timeout.bodyMs, count });
   if (!group || (plugin && !ids))
     return { ...incoming, ...(sentId !== undefined && { id: sentId, sentId }), ...(body && { body }) };
   if (ids && group.ids && (sentId !== undefined || route.isLookup)) {

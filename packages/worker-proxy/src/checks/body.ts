@@ -7,6 +7,15 @@ import { hasTooManyValues, isTooDeep } from "./json-size.js";
 const MAX_VALUES = 200_000;
 const MAX_LEVELS = 64;
 
+/** The bounds of one body. */
+interface BodyBounds {
+  readonly maxBytes: number;
+  /** The time for it to arrive, in milliseconds. */
+  readonly ms: number;
+  /** Called with a number of bytes before they are read. If it throws, they are not read. @default no count */
+  readonly count?: ((bytes: number) => void) | undefined;
+}
+
 /**
  * Reads the body of a POST as a JSON object. Another method has no body. Serialize the object again
  * before it leaves: a duplicate key, a comment or a byte order mark could be read in two ways.
@@ -19,7 +28,7 @@ const MAX_LEVELS = 64;
  */
 export async function readBody(
   request: Request,
-  { maxBytes, ms }: { readonly maxBytes: number; readonly ms: number },
+  { maxBytes, ms, count = () => {} }: BodyBounds,
 ): Promise<Record<string, unknown> | undefined> {
   const { body, headers } = request;
   if (request.method !== "POST") return refuseBody(request);
@@ -31,10 +40,13 @@ export async function readBody(
   if (length > maxBytes) throw new Refusal("body_too_large", { what: maxBytes });
   if (request.bodyUsed) throw refuseSetup("authenticate: must leave the body unread");
   if (!body) throw new Refusal("no_object");
+  count(length);
   const pieces = length > READ_BYTES || length === 0 ? openPieces(body, length || undefined) : undefined;
   try {
     // the platform's own read of a small body takes a third of the CPU, but can't be stopped
-    const reading = pieces ? readAll(pieces, maxBytes) : request.arrayBuffer().then(decode);
+    const reading = pieces
+      ? readAll(pieces, { maxBytes, count, counted: length })
+      : request.arrayBuffer().then(decode);
     const text = await waitAtMost(ms, reading);
     if (text !== undefined) return parseObject(text);
   } catch (error) {
@@ -48,13 +60,21 @@ export async function readBody(
 const decode = (bytes: ArrayBuffer) => new TextDecoder("utf-8", STRICT).decode(bytes);
 const STRICT = { fatal: true, ignoreBOM: true };
 
-async function readAll({ next }: ReturnType<typeof openPieces>, maxBytes: number): Promise<string> {
+async function readAll(
+  { next }: ReturnType<typeof openPieces>,
+  { maxBytes, count, counted }: { maxBytes: number; count: (bytes: number) => void; counted: number },
+): Promise<string> {
   const utf8 = new TextDecoder("utf-8", STRICT);
   let size = 0;
   let text = "";
   for (let piece = await next(); piece; piece = await next()) {
     size += piece.byteLength;
     if (size > maxBytes) throw new Refusal("body_too_large", { what: maxBytes });
+    // a body without an announced size counts as it comes
+    if (size > counted) {
+      count(size - counted);
+      counted = size;
+    }
     text += utf8.decode(piece, { stream: true });
   }
   return text + utf8.decode();

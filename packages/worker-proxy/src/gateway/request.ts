@@ -31,6 +31,8 @@ export async function sendRequest(
   { method, path, body, headers }: Outgoing,
   { call, report }: { readonly call: Call; readonly report?: RequestNotes | undefined },
 ): Promise<Response> {
+  // as bytes: Node would hold a text and its bytes until the response ends
+  const bytes = body && new TextEncoder().encode(JSON.stringify(body));
   // the key that the gateway accepted last is tried first
   const keys = accepted.key === apiKeys[1] ? [...apiKeys].reverse() : apiKeys;
   let response = await sendWithKey(keys[0]);
@@ -59,7 +61,7 @@ export async function sendRequest(
         "accept-encoding": "identity",
         ...(body && { "content-type": "application/json" }),
       },
-      ...(body && { body: JSON.stringify(body) }),
+      ...(bytes && { body: bytes }),
       // a redirect would take the key to another address
       redirect: "manual",
       signal: call.signal,

@@ -7,7 +7,7 @@ import {
   readErrorText,
 } from "../../transport/error-response.js";
 import { MAX_LENGTH, type ServerSentEvent } from "../../transport/event-stream.js";
-import { toJSONText } from "../../types/errors.js";
+import { toJSONText } from "../../types/json-text.js";
 import { createFrameParser } from "./frame-json.js";
 import { findReportedError, hasErrorName, isErrorEvent, parseErrorText } from "./reported-error.js";
 import type { WireObject } from "./response-reader.js";

@@ -72,7 +72,13 @@ const { APP_URL, WEBHOOK_URL, NODE_ENV } = process.env;
 export const proxy = createProxy<Env>({
   baseURL: (env) => env.GATEWAY_URL,
   apiKey: ({ GATEWAY_API_KEY: key, GATEWAY_API_KEY_OLD: old }) => (old ? [key, old] : key),
-  limits: { maxBodyBytes: 8 * 1024 * 1024, maxDataURIBytes: 5 * 1024 * 1024, maxStreamsPerUser: 4 },
+  limits: {
+    maxBodyBytes: 8 * 1024 * 1024,
+    // takes up to four times as much memory
+    maxOpenBodyBytes: 64 * 1024 * 1024,
+    maxDataURIBytes: 5 * 1024 * 1024,
+    maxStreamsPerUser: 4,
+  },
   basePath: "/api",
   authenticate,
   secret: (env) => env.PROXY_SECRET,
