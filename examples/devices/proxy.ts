@@ -10,7 +10,7 @@ const key = "sk-emulator-0123456789";
  */
 export function openProxy(host: Host): GatewayProxy {
   const gateway = createEmulator({ apiKeys: [key] });
-  const proxy: GatewayProxy = createProxy({
+  return createProxy({
     baseURL: "https://gateway.example.com",
     apiKey: () => key,
     fetch: async (request) => gateway.fetch(request),
@@ -21,7 +21,6 @@ export function openProxy(host: Host): GatewayProxy {
     origins: ["http://localhost:8787"],
     models: ["delta-5.3"],
     host,
-    plugins: [sync({ turns: { proxy: () => proxy, instructions: "Answer in one sentence." } })],
+    plugins: [sync({ turns: { instructions: "Answer in one sentence." } })],
   });
-  return proxy;
 }

@@ -1,5 +1,5 @@
 import type { ProxyPlugin } from "@sluice/worker-proxy";
-import { type BoundHost, definePlugin, findServer, type PluginServer } from "@sluice/worker-proxy/plugin";
+import { type BoundHost, definePlugin, type PluginServer } from "@sluice/worker-proxy/plugin";
 import type { Quota } from "./commit.js";
 import { createEvents, readChanges, serveEvents } from "./events.js";
 import { pull, servePull } from "./pull.js";
@@ -38,12 +38,13 @@ export function sync<Env = unknown>(options: SyncOptions<Env> = {}): ProxyPlugin
   const quota = checkQuota(options.quota);
   const setup = options.turns && checkTurnOptions(options.turns);
   const events = createEvents();
-  const run = setup && createRunTurn(setup, quota, async (...failure) => server?.log(...failure));
   let server: PluginServer<Env> | undefined;
-  const host = (env: Env): BoundHost => {
+  const getServer = (): PluginServer<Env> => {
     if (!server) throw new TypeError("sync: list it in the `plugins` of createProxy");
-    return server.host(env);
+    return server;
   };
+  const run = setup && createRunTurn(setup, quota, getServer);
+  const host = (env: Env): BoundHost => getServer().host(env);
   return definePlugin({
     storage: {
       tables: TABLES,
@@ -64,8 +65,6 @@ export function sync<Env = unknown>(options: SyncOptions<Env> = {}): ProxyPlugin
       if (server.isPublic)
         throw new TypeError("sync: authenticate: give a function; the people of a public proxy are one user");
     },
-    // throws if the proxy does not accept internal requests
-    checks: setup ? [(env: Env) => void findServer<Env>(setup.proxy()).connectAs({ id: "health" }, env)] : [],
     features: { sync: "sync" },
     userData: createUserData(host),
     routes: [
@@ -76,7 +75,7 @@ export function sync<Env = unknown>(options: SyncOptions<Env> = {}): ProxyPlugin
         method: "GET",
         query: ["since"],
       }),
-      ...(setup && run ? createTurnRoutes(setup, run, host) : []),
+      ...(run ? createTurnRoutes(run, host) : []),
     ],
   });
 }

@@ -25,7 +25,7 @@ export interface HistoryServer {
 /** The model and the options of the turns of a server. */
 export interface HistoryTurns {
   readonly gateway: (request: Request) => Promise<Response>;
-  readonly turns: Omit<TurnOptions, "proxy">;
+  readonly turns: TurnOptions;
 }
 
 /** A database that a process has open. */
@@ -99,10 +99,9 @@ export function openServer(database: HistoryDatabase, { gateway, turns }: Histor
   };
 
   function openProxy(): GatewayProxy {
-    const plugin = sync({ turns: { ...turns, proxy: (): GatewayProxy => opened } });
+    const plugin = sync({ turns });
     countOperations(plugin);
-    const opened = createSyncProxy(host, plugin, gateway);
-    return opened;
+    return createSyncProxy(host, plugin, gateway);
   }
 
   function restart(change: () => Promise<void>): Promise<void> {

@@ -6,13 +6,7 @@ import {
   createChatStore,
   customStorage,
 } from "@sluice/stores";
-import {
-  findServer,
-  type Job,
-  type JobContext,
-  type PluginServer,
-  waitAtMost,
-} from "@sluice/worker-proxy/plugin";
+import { type Job, type JobContext, type PluginServer, waitAtMost } from "@sluice/worker-proxy/plugin";
 import type { Quota } from "../commit.js";
 import {
   endRun,
@@ -42,7 +36,7 @@ type Log = (subject: string, error: unknown) => void;
 export function createRunTurn<Env>(
   setup: TurnSetup<Env>,
   quota: Quota,
-  report: PluginServer<Env>["log"],
+  getServer: () => PluginServer<Env>,
 ): Job<Run> {
   return {
     name: "sync.turn.run",
@@ -51,13 +45,13 @@ export function createRunTurn<Env>(
     async run(context, input) {
       const { host, key, env } = context;
       const log: Log = (subject, error) =>
-        void report(`sync: turn ${input.turn}: ${subject}`, error, { env: env as Env });
+        void getServer().log(`sync: turn ${input.turn}: ${subject}`, error, { env: env as Env });
       const row = await host.run(key, readRun, input);
       if (!row) return;
       const lease = holdLease(context, input, setup.timeoutMs, log);
       let end: RunEnd;
       try {
-        end = await runTurn({ context, setup, quota, input, row, lease, log });
+        end = await runTurn({ context, setup, getServer, quota, input, row, lease, log });
       } catch (error) {
         const { code, message, cause } =
           error instanceof AppFailure ? error : new AppFailure("turn_failed", error);
@@ -147,6 +141,7 @@ function holdLease({ host, key, signal, subscribe }: JobContext, input: Run, tim
 interface RunParts<Env> {
   readonly context: JobContext;
   readonly setup: TurnSetup<Env>;
+  readonly getServer: () => PluginServer<Env>;
   readonly quota: Quota;
   readonly input: Run;
   readonly row: TurnReport;
@@ -204,13 +199,13 @@ function waitForAbort(signal: AbortSignal): Promise<unknown> {
 
 /** Opens the chat of a run. Collects exceptions of the operator's code in `failures`. */
 function openChat<Env>(
-  { context, setup, input, row, lease, log }: RunParts<Env>,
+  { context, setup, getServer, input, row, lease, log }: RunParts<Env>,
   storage: TurnStorage,
   steps: number,
 ): { readonly chat: ChatStore; readonly failures: AppFailure[] } {
   const { model, options: params, user } = JSON.parse(row.request) as TurnRequest;
   const env = context.env as Env;
-  const client = openClient(setup, user, env, lease);
+  const client = openClient(getServer(), user, env, lease);
   const turnContext: TurnContext<Env> = { env, user, collection: row.collection, client };
   const failures: AppFailure[] = [];
   const guard = async <Result>(code: string, work: () => Result | Promise<Result>): Promise<Result> => {
@@ -272,8 +267,13 @@ function guardTool(tool: Tool, lease: Lease, log: Log): Tool {
   };
 }
 
-function openClient<Env>(setup: TurnSetup<Env>, user: TurnRequest["user"], env: Env, lease: Lease): Client {
-  const { baseURL, fetch } = findServer<Env>(setup.proxy()).connectAs(user, env);
+function openClient<Env>(
+  server: PluginServer<Env>,
+  user: TurnRequest["user"],
+  env: Env,
+  lease: Lease,
+): Client {
+  const { baseURL, fetch } = server.connectAs(user, env);
   return createClient({
     baseURL,
     async fetch(request) {

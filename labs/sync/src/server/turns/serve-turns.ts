@@ -1,6 +1,5 @@
 import type { User } from "@sluice/worker-proxy";
 import {
-  findServer,
   type Job,
   type JSONValue,
   operation,
@@ -12,7 +11,6 @@ import { createRefusal } from "../refusal.js";
 import { createRoute, type SyncRequest } from "../request.js";
 import { endRun, type Run } from "./run-operations.js";
 import { parseMessage } from "./turn-messages.js";
-import type { TurnSetup } from "./turn-options.js";
 import {
   type CallRow,
   checkTurn,
@@ -137,7 +135,6 @@ export const turnOperations = [startTurn, readState, stopTurn, decideCall];
 
 /** Creates the routes of turns. */
 export function createTurnRoutes<Env>(
-  setup: TurnSetup<Env>,
   run: Job<Run>,
   host: Parameters<typeof createRoute<Env>>[0],
 ): readonly PluginRoute<Env>[] {
@@ -160,8 +157,6 @@ export function createTurnRoutes<Env>(
       ...(session !== undefined && { session }),
       ...(address !== undefined && { address }),
     };
-    // throws before anything is stored, if the proxy can't run turns
-    findServer<Env>(setup.proxy()).connectAs(user, admitted.env);
     const input: StartInput = {
       turn: readId(body["turn"]),
       collection: readId(body["collection"]),

@@ -1,5 +1,5 @@
 import type { ChatRequestMessage, Client, Tool } from "@sluice/core";
-import type { GatewayProxy, User } from "@sluice/worker-proxy";
+import type { User } from "@sluice/worker-proxy";
 import { ensure } from "@sluice/worker-proxy/plugin";
 import { isWholeNumber } from "../checks.js";
 
@@ -15,13 +15,11 @@ export interface TurnContext<Env = unknown> {
   readonly client: Client;
 }
 
-/** Turns that run on the server: the option `turns` of `sync`. */
+/**
+ * Turns that run on the server: the option `turns` of `sync`. Models, limits and budgets of the proxy apply to their requests as to
+ * the user's own.
+ */
 export interface TurnOptions<Env = unknown> {
-  /**
-   * Returns the proxy that `createProxy` created. Each request of a turn goes through it, so that models, limits and
-   * budgets apply as to the user's own requests. A function, because the proxy is created after its plugins.
-   */
-  readonly proxy: () => GatewayProxy<Env>;
   /** System prompt of each request. @default none */
   readonly instructions?: string | ((context: TurnContext<Env>) => string | Promise<string>);
   /**
@@ -43,13 +41,9 @@ export interface TurnOptions<Env = unknown> {
 /** The options with their defaults. */
 export type TurnSetup<Env> = TurnOptions<Env> & Required<Pick<TurnOptions<Env>, "maxSteps" | "timeoutMs">>;
 
-/** @throws {TypeError} for a missing or invalid option */
+/** @throws {TypeError} for an invalid option */
 export function checkTurnOptions<Env>(options: TurnOptions<Env>): TurnSetup<Env> {
-  const { proxy, maxSteps = 8, timeoutMs = 600_000 } = options;
-  ensure(
-    typeof proxy === "function",
-    "sync: turns.proxy: give a function that returns the proxy, () => proxy",
-  );
+  const { maxSteps = 8, timeoutMs = 600_000 } = options;
   ensure(isWholeNumber(maxSteps, 1, 100), "sync: turns.maxSteps: give a whole number from 1 to 100");
   // a host ends a job after 15 minutes
   ensure(

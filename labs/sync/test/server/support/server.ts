@@ -1,7 +1,7 @@
 import { nodeHost } from "@sluice/durable/node";
 import { postgresHost } from "@sluice/durable/postgres";
 import { type SyncOptions, sync, type TurnOptions } from "@sluice/sync/server";
-import type { GatewayProxy, Host } from "@sluice/worker-proxy";
+import type { Host } from "@sluice/worker-proxy";
 import { onTestFinished } from "vitest";
 import { postgresURL } from "../../../../../packages/durable/test/support/hosts.js";
 import { createDevice } from "./device.js";
@@ -17,7 +17,7 @@ export type Database = (typeof databases)[number];
 /** Options of {@link openServer}. */
 export interface ServerOptions extends Omit<SyncOptions, "turns"> {
   /** Runs turns. */
-  readonly turns?: Omit<TurnOptions, "proxy"> | undefined;
+  readonly turns?: TurnOptions | undefined;
   /** A SQLite file, or a schema of Postgres. @default an empty one */
   readonly name?: string;
   /** The gateway. @default it refuses */
@@ -39,9 +39,8 @@ export async function openServer(database: Database, { name, gateway, turns, quo
     database === "SQLite"
       ? nodeHost({ file: target })
       : postgresHost({ url: await postgresURL(), schema: target });
-  const own = turns && { turns: { ...turns, proxy: (): GatewayProxy => proxy } };
-  const plugin = sync({ ...(quota && { quota }), ...own });
-  const proxy: GatewayProxy = createSyncProxy(host, plugin, gateway);
+  const plugin = sync({ ...(quota && { quota }), ...(turns && { turns }) });
+  const proxy = createSyncProxy(host, plugin, gateway);
   let isClosed = false;
   const close = async () => {
     if (!isClosed) await host.close(100);
