@@ -40,11 +40,11 @@ export function createCount({ max = Infinity, maxPerUser, maxMs, limit, reason }
     const counted: Counted = {
       add(amount) {
         if (isReleased) return counted;
-        const isOverOwn = () => (sums.get(userId) ?? 0) + amount > maxPerUser;
-        const isOver = () => isOverOwn() || total + amount > max;
-        if (isOver()) for (const other of open) if (other.until <= Date.now()) set(other, 0);
-        if (isOver())
-          throw new Refusal(isOverOwn() ? reason : "proxy_full", { limit, ...describeWait(1000) });
+        const findReason = () =>
+          (sums.get(userId) ?? 0) + amount > maxPerUser ? reason : total + amount > max && "proxy_full";
+        if (findReason()) for (const other of open) if (other.until <= Date.now()) set(other, 0);
+        const exceeded = findReason();
+        if (exceeded) throw new Refusal(exceeded, { limit, ...describeWait(1000) });
         set(entry, entry.amount + amount);
         return counted;
       },
