@@ -38,11 +38,8 @@ export const createRefusals = () =>
     type_not_json: [415, "send the request as content-type: application/json", "unsupported_media_type"],
     unsupported_encoding: [415, "send the body without a content-encoding"],
     body_too_large: [413, "the body is larger than {what} bytes"],
-    too_many_bytes: [
-      429,
-      "your open requests hold too many bytes; wait for one to end, or try again in {what} s",
-    ],
-    proxy_full: [503, "the open requests of all users hold too many bytes; try again in {what} s"],
+    too_many_bytes: [429, "your open requests hold too many bytes; try again in {what} s"],
+    proxy_full: [503, "all open requests hold too many bytes; try again in {what} s"],
     body_timeout: [408, "the body took too long to arrive; send it again"],
     too_much: [400, "the body {what}; send less", invalid],
 
