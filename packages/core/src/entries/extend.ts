@@ -21,6 +21,7 @@ export { assertAssetRequest } from "../assets/schema.js";
 export { formatSuggestion } from "../base/did-you-mean.js";
 export { noteMistake, noteOptions } from "../base/note-options.js";
 export { isImageURL } from "../chat/protocol/image-url.js";
+export type { ChatParams, SharedChatParams } from "../chat/protocol/schema.js";
 export { assertImageRequest } from "../images/schema.js";
 export { isRecord, parseJSON } from "../transport/error-response.js";
 export { chatModels } from "../types/chat-models.js";

@@ -103,7 +103,7 @@ async function runStep<Result>(
       if (isOver || underWay > 0) return;
       refuse(
         new TypeError(
-          `operation "${name}": it awaits something that is not a query; a fetch, a timer, a job or another operation belongs outside of it`,
+          `operation "${name}": it awaits something other than a query; fetches, timers and jobs belong outside of it`,
         ),
       );
     });

@@ -1,5 +1,5 @@
 import type { ChatModel, ChatRequestMessage, StandardSchema, Tool } from "@sluice/core";
-import type { ModelRequest } from "@sluice/core/schemas";
+import type { ChatParams, SharedChatParams } from "@sluice/core/extend";
 import type { StoreRequestOptions } from "../base/request-options.js";
 import type { InitialMessage } from "./initial-messages.js";
 import type { ChatTurn } from "./message.js";
@@ -10,32 +10,9 @@ interface TargetOf<Model extends ChatModel> {
   /** Model of the requests. It decides which parameters exist. */
   readonly model: Model;
   /** Parameters of each request, under the gateway's own names: `max_tokens`, `temperature`, … */
-  readonly params?: ParamsOf<ModelRequest<Model>>;
+  readonly params?: ChatParams[Model];
   /** False sends requests as they are, with any model and fields. @default true */
   readonly checks?: boolean;
-}
-
-/** The parameters of a request: its fields without the conversation. */
-type ParamsOf<Request> = Omit<Request, SetByStore>;
-/** The fields that the store sets. */
-type SetByStore = "model" | "messages" | "stream";
-/** The names of the fields that a member of a union has. */
-type KeyOfEach<Union> = Union extends unknown ? keyof Union : never;
-/** The parameters of every model. */
-type SharedName = "max_tokens" | "temperature" | "top_p" | "stop" | "stream_options";
-
-/**
- * The parameters that all chat models share, within the bounds of every model. For a `model` that may be any of them.
- */
-interface SharedChatParams
-  extends Pick<ModelRequest<"gamma-chat-1-6-251015">, "top_p" | "stop" | "stream_options">,
-    Readonly<
-      Partial<Record<Exclude<KeyOfEach<ModelRequest<ChatModel>>, SharedName | SetByStore>, undefined>>
-    > {
-  /** Most tokens of the response. Whole number from 1 to 8,192, which every model accepts. */
-  readonly max_tokens?: number | undefined;
-  /** Randomness of the response: low values are more deterministic. From 0 to 1, which every model accepts. */
-  readonly temperature?: number | undefined;
 }
 
 /** A model that may be any known model. */

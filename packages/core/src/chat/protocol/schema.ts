@@ -146,6 +146,8 @@ const alphaRequest = v.object({
  * Body of a request to `alpha-v4.1-flash` (spec, Model `alpha-v4.1-flash`). Thinking is on unless it is switched off.
  */
 export type AlphaChatRequest = RequestOf<typeof alphaRequest>;
+/** Parameters of `alpha-v4.1-flash` (spec, Model `alpha-v4.1-flash`): its request without the conversation. */
+export type AlphaChatParams = ParamsOf<AlphaChatRequest>;
 
 const gammaRequest = v.object({
   /** The model. It decides the other fields. */
@@ -169,6 +171,8 @@ const gammaRequest = v.object({
 
 /** Body of a request to `gamma-chat-1-6-251015` (spec, Model `gamma-chat-1-6-251015`). The spec shows no defaults. */
 export type GammaChatRequest = RequestOf<typeof gammaRequest>;
+/** Parameters of `gamma-chat-1-6-251015` (spec, Model `gamma-chat-1-6-251015`): its request without the conversation. */
+export type GammaChatParams = ParamsOf<GammaChatRequest>;
 
 const deltaRequest = v.object({
   /** The model. It decides the other fields. */
@@ -218,6 +222,8 @@ const deltaAssumed = v.object({
  * `tools`.
  */
 export type DeltaChatRequest = RequestOf<typeof deltaRequest>;
+/** Parameters of `delta-5.3` (spec, Model `delta-5.3`): its request without the conversation. */
+export type DeltaChatParams = ParamsOf<DeltaChatRequest>;
 
 /**
  * Schema of a request to each chat model.
@@ -236,8 +242,27 @@ const rules: Rules = { resource: "chat", models: chatModels, schemas: chatReques
 /** The request of each chat model. */
 export type ChatRequests = RequestsOf<typeof chatRequests>;
 
+/** The parameters of each chat model: its request without the conversation. */
+export type ChatParams = { readonly [Model in keyof ChatRequests]: ParamsOf<ChatRequests[Model]> };
+
 /** Request of `completeChat` and `streamChat`, discriminated by `model`; the gateway's own field names. */
 export type ChatRequest = ChatRequests[ChatModel];
+
+type ParamsOf<Request> = Omit<Request, "model" | "messages" | "stream">;
+type KeyOfEach<Union> = Union extends unknown ? keyof Union : never;
+type SharedName = "max_tokens" | "temperature" | "top_p" | "stop" | "stream_options";
+
+/**
+ * The parameters that all chat models share, within the bounds of every model. For a `model` that may be any of them.
+ */
+export interface SharedChatParams
+  extends Pick<GammaChatRequest, "top_p" | "stop" | "stream_options">,
+    Readonly<Partial<Record<Exclude<KeyOfEach<ChatParams[ChatModel]>, SharedName>, undefined>>> {
+  /** Most tokens of the response. Whole number from 1 to 8,192, which every model accepts. */
+  readonly max_tokens?: number | undefined;
+  /** Randomness of the response: low values are more deterministic. From 0 to 1, which every model accepts. */
+  readonly temperature?: number | undefined;
+}
 
 /**
  * Checks a chat request by the rules of its model, without sending anything.
