@@ -10,6 +10,7 @@ export { createBackoff } from "../base/backoff.js";
 export { awaitWithin, callAfter, openSpan, rejectOnAbort, systemClock, toIdleClock } from "../base/clock.js";
 export { formatSuggestion } from "../base/did-you-mean.js";
 export { hashToId } from "../base/equality.js";
+export { isolate } from "../base/isolate.js";
 export { noteMistake, noteOptions } from "../base/note-options.js";
 export { createRandomId } from "../base/random-id.js";
 export { createOptionsReader, createStore } from "../base/store.js";

@@ -1,6 +1,5 @@
 import { type Client, ConfigurationError, type Outcome, type RecordStorage } from "@sluice/core";
-import { hashToId, toError } from "@sluice/core/extend";
-import { isolate } from "../base/isolate.js";
+import { hashToId, isolate, toError } from "@sluice/core/extend";
 import type { Chat, ReadOptions, RunnerTurnStart, RunningTurn } from "./chat.js";
 import { type ChatMessage, type ChatTurn, createUnsentTurn, isOpen, isPending } from "./message.js";
 import type { MessageNode } from "./thread.js";

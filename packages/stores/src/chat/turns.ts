@@ -1,6 +1,5 @@
 import { ConfigurationError } from "@sluice/core";
-import { createRandomId, noteMistake, toError } from "@sluice/core/extend";
-import { isolate } from "../base/isolate.js";
+import { createRandomId, isolate, noteMistake, toError } from "@sluice/core/extend";
 import { type Chat, openStorage, type ReadOptions, type RunnerTurnStart, setQueue } from "./chat.js";
 import {
   addQuestion,

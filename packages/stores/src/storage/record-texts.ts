@@ -1,4 +1,4 @@
-import { isolate } from "../base/isolate.js";
+import { isolate } from "@sluice/core/extend";
 
 /** Changes as they are stored and broadcast: the JSON of each record, or `null` for a removed record. */
 export type RecordTexts = ReadonlyMap<string, string | null>;
