@@ -71,7 +71,7 @@ interface MediaPageProps<Model extends string>
   readonly result: string;
   readonly form: MediaForm<Model>;
   readonly onSend: () => void;
-  /** True if there are no results: the page then shows examples. */
+  /** True if the page has no results. It then shows examples. */
   readonly isEmpty: boolean;
   /** Returns the values of the form for an example. */
   readonly createValues: (example: DemoPrompt) => FormValues;

@@ -162,7 +162,7 @@ function openDraft(key: string): WritableAtom<string> {
   return draft;
 }
 
-/** Returns the draft in a chat's message field, and the function that sets it. A new chat has no id. */
+/** Returns the draft of a chat and the function that sets the draft. Omit the id for a new chat. */
 export function useChatDraft(id = "new") {
   const text = openDraft(id);
   return {

@@ -35,7 +35,7 @@ function formatMoney({ amount, currency }: { readonly amount: number; readonly c
       amount,
     );
   } catch {
-    // an app may have a currency of its own
+    // `Intl` refuses a currency that is not an ISO code, such as "coins"
     return `${amount.toLocaleString("en", { maximumSignificantDigits: 3 })} ${currency}`;
   }
 }

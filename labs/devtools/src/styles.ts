@@ -43,7 +43,7 @@ table { border-collapse: collapse; } caption { text-align: left; white-space: no
 td, th { padding: 2px 14px 2px 0; text-align: left; vertical-align: top; overflow-wrap: anywhere; }
 fieldset, figure { border: 0; margin: 0; padding: 0; }
 .buttons { display: flex; flex-wrap: wrap; align-items: center; gap: 6px; }
-/* forced colors drop the backgrounds and colors that mark what is chosen */
+/* forced colors remove the background and the color that mark the selected item */
 @media (forced-colors: active) {
   [aria-selected="true"], [aria-pressed="true"], [aria-expanded="true"] { outline: 2px solid Highlight; outline-offset: -2px; }
 }

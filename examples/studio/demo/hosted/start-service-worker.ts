@@ -40,7 +40,7 @@ function requestStart(worker: ServiceWorker): Promise<Started> {
   });
 }
 
-/** Waits until the worker controls the page. A page that Shift and Reload loaded has no controller at first. */
+/** Waits until the Service Worker controls the page. After a reload with Shift the page has no controller at first. */
 async function waitForControl(container: ServiceWorkerContainer): Promise<void> {
   while (!container.controller)
     await new Promise((resolve) => container.addEventListener("controllerchange", resolve, { once: true }));
