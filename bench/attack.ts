@@ -9,6 +9,7 @@ import { startPostgres } from "../packages/durable/test/support/postgres-server.
 import { type Attack, attacks, chat, drain, sleep } from "./attacker.ts";
 import { startWorker } from "./proxy-sides.ts";
 import { startGateway } from "./start-gateway.ts";
+import { writeStoredWorker } from "./stored-worker.ts";
 import { formatTable } from "./topic.ts";
 
 /*
@@ -136,32 +137,14 @@ async function startProcess(args: readonly string[]): Promise<Proxy> {
 }
 
 async function startInWorkerd(name: string, gateway: string, rate: number): Promise<Proxy> {
-  const source = `import { createProxy } from "@sluice/worker-proxy";
-import { budget, resumableStreams } from "@sluice/durable";
-import { cloudflareHost, durableObject } from "@sluice/durable/cloudflare";
-let second = 0;
-const counts = new Map();
-const proxy = createProxy({
-  baseURL: (env) => env.GATEWAY,
-  apiKey: () => "sk-a-key-for-the-bench-0123456789",
-  authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
-  origins: [],
-  models: ["delta-5.3"],
-  rateLimit: ({ user: { id } }) => {
+  const rateLimit = `rateLimit: ({ user: { id } }) => {
     const now = Math.floor(Date.now() / 1000);
     if (second !== now) counts.clear();
     second = now;
     counts.set(id, (counts.get(id) ?? 0) + 1);
     return counts.get(id) > ${rate} ? { retryAfterMs: 1000 } : undefined;
-  },
-  host: cloudflareHost((env) => env.SLUICE),
-  plugins: [
-    budget({ limits: { user: 1e12 }, windowMs: 86_400_000, reserve: () => 1000 }),
-    resumableStreams(),
-  ],
-});
-export const Sluice = durableObject(proxy);
-export default proxy;`;
+  }`;
+  const source = writeStoredWorker(rateLimit, "let second = 0; const counts = new Map();");
   const side = await startWorker({ name, source, gateway, objects: { SLUICE: "Sluice" } });
   return { ...side, address: side.address.href.replace(/\/$/, "") };
 }

@@ -8,6 +8,7 @@ import { startPostgres } from "../packages/durable/test/support/postgres-server.
 import { type Figure, inTurns, short, toRatio } from "./harness.ts";
 import { startWorker } from "./proxy-sides.ts";
 import { startGateway } from "./start-gateway.ts";
+import { writeStoredWorker } from "./stored-worker.ts";
 import { formatTable } from "./topic.ts";
 
 /*
@@ -35,25 +36,6 @@ interface Host {
   queries(): Promise<number>;
 }
 
-const worker = `import { createProxy } from "@sluice/worker-proxy";
-import { budget, resumableStreams } from "@sluice/durable";
-import { cloudflareHost, durableObject } from "@sluice/durable/cloudflare";
-const proxy = createProxy({
-  baseURL: (env) => env.GATEWAY,
-  apiKey: () => "sk-a-key-for-the-bench-0123456789",
-  limits: { maxStreamsPerUser: 1000 },
-  authenticate: ({ headers }) => ({ id: headers.get("authorization") ?? "" }),
-  origins: [],
-  models: ["delta-5.3"],
-  host: cloudflareHost((env) => env.SLUICE),
-  plugins: [
-    budget({ limits: { user: 1e12 }, windowMs: 86_400_000, reserve: () => 1000 }),
-    resumableStreams(),
-  ],
-});
-export const Sluice = durableObject(proxy);
-export default proxy;`;
-
 const agent = new Agent({ keepAlive: true, maxSockets: 512 });
 const folder = mkdtempSync(join(tmpdir(), "sluice-hosts-"));
 const gateway = await startGateway();
@@ -63,7 +45,7 @@ let users = 0;
 
 const workerd = await startWorker({
   name: "hosts",
-  source: worker,
+  source: writeStoredWorker("limits: { maxStreamsPerUser: 1000 }"),
   gateway: gateway.address,
   objects: { SLUICE: "Sluice" },
 });
