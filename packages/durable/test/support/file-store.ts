@@ -132,7 +132,8 @@ export function openFileStore({
     ...more,
   });
   let closing: Promise<void> | undefined;
-  const close = () => (closing ??= host.close());
+  // a fake clock would let the default wait pass before a busy machine has run the jobs
+  const close = () => (closing ??= host.close(DAY_MS));
   onTestFinished(async () => {
     let isClosed = false;
     void close().then(() => {

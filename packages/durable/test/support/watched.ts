@@ -49,8 +49,8 @@ export function stopClock(): void {
   });
   afterEach(async () => {
     vi.useRealTimers();
-    vi.restoreAllMocks();
     await Promise.all(opened.splice(0).map(({ close }) => close()));
+    vi.restoreAllMocks();
   });
 }
 
