@@ -169,7 +169,9 @@ describe.for(deployments)("The hosted studio in $name (skipped where there is no
       await page.getByRole("link", { name: room, exact: true }).click();
       await page.getByRole("heading", { level: 1, name: room, exact: true }).waitFor();
       for (const theme of ["light", "dark"]) {
-        await page.evaluate((name) => document.documentElement.setAttribute("data-theme", name), theme);
+        await page.evaluate((name) => {
+          document.documentElement.className = name;
+        }, theme);
         await expect.poll(() => findProblems(page), { ...WAIT, message: `${room}, ${theme}` }).toEqual([]);
       }
     }
