@@ -42,7 +42,10 @@ export default defineConfig(({ mode }) => {
  */
 const scripts = [
   { name: "first-screen", tags: ["$initial" as const] },
-  { name: "client", test: /[\\/](?:src[\\/]client\.tsx|idb[\\/].*\.js)$/ },
+  {
+    name: "client",
+    test: /[\\/](?:src[\\/]client\.tsx|(?:stream-code|signatures|data-uri)\.js|idb[\\/].*\.js)$/,
+  },
   { name: "chat-room", test: /[\\/](?:src[\\/]chat-room\.tsx|chat-turn\.tsx|to-json-schema[\\/].*js)$/ },
 ];
 

@@ -7,7 +7,7 @@ const WIDTH = 1280;
 describe.skipIf(!hasChromium)("the shell of the studio in Chromium (skipped where there is none)", () => {
   const studio = openRoom("chat", { speed: Number.POSITIVE_INFINITY }, undefined, WIDTH);
   const title = (name: string) => studio.page.getByRole("heading", { level: 1, name, exact: true });
-  const theme = () => studio.page.evaluate(() => document.documentElement.dataset["theme"]);
+  const theme = () => studio.page.evaluate(() => document.documentElement.className);
   const inspector = () => studio.page.getByRole("complementary", { name: "Inspector" });
 
   test("The palette opens each room by the keyboard alone", async () => {

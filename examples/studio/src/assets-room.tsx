@@ -92,7 +92,7 @@ export function AssetsRoom() {
   };
 
   return (
-    <Page title="Assets">
+    <Page title="Assets" onDrop={(files) => void addFiles(files)}>
       <section aria-label="New asset" className="flex flex-col gap-4 rounded-2xl border bg-card p-4">
         <div className="flex flex-wrap items-center gap-3">
           <p className="grow text-sm text-muted-foreground">Add an image once. Use it in many videos.</p>

@@ -62,6 +62,9 @@ function showMessage(messageId: string, chatId: string | undefined): void {
   if (!isWide()) isInspectorOpen.set(false);
 }
 
+/** Loads the files of the rooms, by their paths. */
+const sources = import.meta.glob<string>("./*-room.tsx", { query: "?raw", import: "default" });
+
 /** The file of a room. The line that runs now is marked. */
 function Source({ room }: { readonly room: Room }) {
   const [code, setCode] = useState("");
@@ -72,8 +75,8 @@ function Source({ room }: { readonly room: Room }) {
     running !== undefined && line.includes(running) && !line.includes(`"${running}`);
   useEffect(() => {
     let isLeft = false;
-    room.loadSource().then(
-      ({ default: text }) => !isLeft && setCode(text),
+    sources[`./${room.name}-room.tsx`]?.().then(
+      (text) => !isLeft && setCode(text),
       () => !isLeft && setCode("// This part could not load."),
     );
     return () => {

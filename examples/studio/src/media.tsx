@@ -47,14 +47,25 @@ const thumbnails = import.meta.glob<string>("../demo/thumbnails/*.webp", {
 
 interface PageProps {
   readonly title: string;
+  /** Called with the files that are dropped on the page. */
+  readonly onDrop?: (files: readonly File[]) => void;
   readonly children: ReactNode;
 }
 
 /** A page of the studio with a title. */
-export function Page({ title, children }: PageProps) {
+export function Page({ title, onDrop, children }: PageProps) {
   useTitle(title);
   return (
-    <div className="grow overflow-y-auto">
+    // biome-ignore lint/a11y/noStaticElementInteractions: a button of the page does the same by keyboard
+    <div
+      className="grow overflow-y-auto"
+      onDragOver={(event) => onDrop && event.preventDefault()}
+      onDrop={(event) => {
+        if (!onDrop) return;
+        event.preventDefault();
+        onDrop([...event.dataTransfer.files]);
+      }}
+    >
       <div className="mx-auto flex max-w-6xl flex-col gap-6 p-4 md:p-6">
         <h1 className="sr-only">{title}</h1>
         {children}

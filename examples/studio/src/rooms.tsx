@@ -24,28 +24,24 @@ export const rooms = [
     label: "Chat",
     Icon: MessageSquare,
     Room: loadPart(async () => (await import("./chat-room.js")).ChatRoom),
-    loadSource: () => import("./chat-room.tsx?raw"),
   },
   {
     name: "images",
     label: "Images",
     Icon: Image,
     Room: loadPart(async () => (await import("./images-room.js")).ImagesRoom),
-    loadSource: () => import("./images-room.tsx?raw"),
   },
   {
     name: "videos",
     label: "Videos",
     Icon: Clapperboard,
     Room: loadPart(async () => (await import("./videos-room.js")).VideosRoom),
-    loadSource: () => import("./videos-room.tsx?raw"),
   },
   {
     name: "assets",
     label: "Assets",
     Icon: Box,
     Room: loadPart(async () => (await import("./assets-room.js")).AssetsRoom),
-    loadSource: () => import("./assets-room.tsx?raw"),
   },
 ] as const;
 

@@ -55,10 +55,16 @@ export const theme = storedAtom("sluice-theme", "system", (stored): stored is Th
   themes.some((known) => known === stored),
 );
 
-theme.listen((chosen) => {
-  if (chosen === "system") delete document.documentElement.dataset["theme"];
-  else document.documentElement.dataset["theme"] = chosen;
-});
+const darkSystem = matchMedia("(prefers-color-scheme: dark)");
+
+function applyTheme(): void {
+  const chosen = theme.get();
+  const isDark = chosen === "dark" || (chosen === "system" && darkSystem.matches);
+  document.documentElement.classList.toggle("dark", isDark);
+}
+
+theme.listen(applyTheme);
+darkSystem.addEventListener("change", applyTheme);
 
 /** Chooses the next theme: system, light, dark. */
 export function chooseNextTheme(): void {
