@@ -3,7 +3,7 @@ import type { Transaction } from "@sluice/worker-proxy/plugin";
 import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { Webhook } from "standardwebhooks";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { type EndedResult, offerResults } from "../src/shared/results.js";
+import { addResultHandler, type TaskResult } from "../src/shared/result-handlers.js";
 import type { EndContext, EndedTask } from "../src/videos/ends.js";
 import { videoWatch } from "../src/videos/video-watch.js";
 import { webhook } from "../src/webhooks/webhook.js";
@@ -518,9 +518,9 @@ describe("a handler of the app", () => {
 });
 
 test("a plugin that copies results gets each end before it is stored, and again if the plugin fails", async () => {
-  const ended: EndedResult<unknown>[] = [];
+  const ended: TaskResult<unknown>[] = [];
   const files = definePlugin<ProxyPlugin<Readonly<Record<string, string>>>>({});
-  offerResults(files, async (result) => {
+  addResultHandler(files, async (result) => {
     ended.push(result);
     if (ended.length === 1) throw new Error("the database is gone");
   });

@@ -1,7 +1,7 @@
 import type { BoundHost } from "@sluice/worker-proxy/plugin";
 
-/** A task that has ended, as the gateway reports it. */
-export interface EndedResult<Env> {
+/** A watched task that has ended, as the gateway reports it. */
+export interface TaskResult<Env> {
   readonly host: BoundHost;
   readonly env: Env;
   readonly userId: string;
@@ -11,17 +11,17 @@ export interface EndedResult<Env> {
   readonly response: unknown;
 }
 
-/** Stores the order to copy the results of a task. It is safe to run again for the same task. */
-export type StoreResults<Env> = (result: EndedResult<Env>) => Promise<void>;
+/** Queues the files of a task for copying. It is safe to run again for the same task. */
+type ResultHandler<Env> = (result: TaskResult<Env>) => Promise<void>;
 
-const offered = new WeakMap<object, StoreResults<never>>();
+const handlerByPlugin = new WeakMap<object, ResultHandler<never>>();
 
-/** Registers a function that runs for each watched task that has ended, before the end is stored. */
-export function offerResults<Env>(plugin: object, store: StoreResults<Env>): void {
-  offered.set(plugin, store as StoreResults<never>);
+/** Registers the function of a plugin that runs for each watched task that has ended, before the end is stored. */
+export function addResultHandler<Env>(plugin: object, handler: ResultHandler<Env>): void {
+  handlerByPlugin.set(plugin, handler as ResultHandler<never>);
 }
 
-/** Returns the functions that the plugins of a proxy have registered with {@link offerResults}. */
-export function findResults<Env>(plugins: readonly object[]): readonly StoreResults<Env>[] {
-  return plugins.flatMap((plugin) => (offered.get(plugin) as StoreResults<Env> | undefined) ?? []);
+/** Finds the registered functions of some plugins. */
+export function findResultHandlers<Env>(plugins: readonly object[]): readonly ResultHandler<Env>[] {
+  return plugins.flatMap((plugin) => (handlerByPlugin.get(plugin) as ResultHandler<Env> | undefined) ?? []);
 }
