@@ -43,7 +43,7 @@ function notesPart(name = "notes", fails = () => false) {
 
 const isOperator: AdminOptions<Env>["isOperator"] = ({ id }) => id === "ada";
 
-/** A proxy whose users are the words after Bearer, with paths for operators. */
+/** Opens a proxy with paths for operators. The bearer token is the user's id. */
 function openAdmin(
   { parts = [notesPart().part], ...given }: Partial<AdminOptions<Env>> & { parts?: ProxyPlugin<Env>[] } = {},
   options: Partial<ProxyOptions<Env>> = {},

@@ -8,7 +8,7 @@ import { DAY_MS, readBytes } from "./support/file-store.js";
 
 /* Copies that are cut off, and deletions while they run. */
 
-/** Time after which an attempt whose process has ended is followed by another one. */
+/** Time from an attempt that ended with its process to the next attempt. */
 const ATTEMPT_MS = 361_000;
 
 test("a copy whose process ends is made by the next one, once", async () => {
@@ -35,8 +35,8 @@ test("a copy whose process ends is made by the next one, once", async () => {
   await clock.run(1000);
 });
 
-/** Opens a store whose process has ended during a copy, with rows as they are after a change. */
-async function openLeft(change: string) {
+/** Opens a store after its process ended during a copy. A query changes the rows before the restart. */
+async function openInterrupted(change: string) {
   const path = await openFile();
   const archive = openArchive({ file: path });
   const held = holdFile(video);
@@ -53,7 +53,7 @@ async function openLeft(change: string) {
 }
 
 test("a copy that was cut off in its last attempt is reported as failed, and not made again (case 124)", async () => {
-  const { next, sources, clock, until, finish } = await openLeft("UPDATE files SET attempts = 5");
+  const { next, sources, clock, until, finish } = await openInterrupted("UPDATE files SET attempts = 5");
   await clock.pass(ATTEMPT_MS);
   await until(() => next.jobEvents()).toMatchObject([
     { job: "archive", outcome: "error", code: "copy_cut", taskId: "cut" },
@@ -77,7 +77,7 @@ test("an attempt that ends after the next attempt has begun changes nothing", as
   await until(() => ends).toHaveLength(1);
   sources.serve("late.mp4", serveFile(video));
   await clock.pass(ATTEMPT_MS);
-  // as another process does whose lease is newer
+  // run the job again, as a process with a newer lease would
   await job.run(...(run.mock.calls[0] as Parameters<typeof job.run>));
   expect(copyEvents()).toMatchObject([{ outcome: "complete", attempts: 2 }]);
   ends[0]?.();
@@ -117,7 +117,7 @@ test("erasing a user ends the running copy, and drops the waiting copies (case 1
   await clock.run(2000);
   expect([files.keys(), await files.export()]).toEqual([[], { files: [], copies: [] }]);
   expect(sources.fetched()).toEqual([`${CDN}/slow.mp4`]);
-  // the user may begin anew
+  // the user can start again
   const id = await create();
   await poll(id);
   await until(() => files.keys()).toHaveLength(1);

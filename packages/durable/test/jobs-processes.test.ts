@@ -8,7 +8,7 @@ import {
   errorCode,
   numbered,
   openGateway,
-  openPurse,
+  openMeter,
   openStoredProxy,
   piece,
   readCode,
@@ -21,19 +21,19 @@ afterAll(stopPostgres);
 const keyed = { headers: { "idempotency-key": "one" } };
 const image = { data: [], usage: { total_tokens: 7 } };
 
-/** Two processes with one database, one gateway and one purse. */
+/** Two processes with one database, one gateway and one meter. */
 async function openProcesses() {
   const url = await postgresURL();
   const { name: schema } = createLocation("postgres");
   const gateway = openGateway();
-  const purse = openPurse();
+  const meter = openMeter();
   const open = () =>
     openStoredProxy({
       host: postgresHost({ url, schema }),
       gateway,
-      plugins: [purse.plugin, resumableStreams(), idempotency()],
+      plugins: [meter.plugin, resumableStreams(), idempotency()],
     });
-  return { gateway, purse, one: open(), other: open() };
+  return { gateway, meter, one: open(), other: open() };
 }
 
 describe("a stream of another process", () => {
@@ -56,7 +56,7 @@ describe("a stream of another process", () => {
   });
 
   test("is stopped here, at the gateway too", async () => {
-    const { gateway, one, other, purse } = await openProcesses();
+    const { gateway, one, other, meter } = await openProcesses();
     const live = gateway.streamsLive();
     const response = await one.startStream();
     live.send(piece("a"));
@@ -65,7 +65,7 @@ describe("a stream of another process", () => {
     await expect.poll(() => live.hasLeft).toBe(true);
     expect(errorCode(await (await other.resume(readStreamId(response))).text())).toBe("stream_stopped");
     await one.host.ended();
-    expect([purse.reserved.size, purse.spent]).toEqual([0, [100]]);
+    expect([meter.reserved.size, meter.spent]).toEqual([0, [100]]);
   });
 
   test("continues as long as a client of this process reads it", async () => {
@@ -96,7 +96,7 @@ describe("a stream of another process", () => {
 
   test("ends as interrupted once its process is gone, and is settled once, however many read it (case 115)", async () => {
     silenceLog();
-    const { gateway, one, other, purse } = await openProcesses();
+    const { gateway, one, other, meter } = await openProcesses();
     const live = gateway.streamsLive();
     const response = await one.startStream(keyed);
     const id = readStreamId(response);
@@ -107,7 +107,7 @@ describe("a stream of another process", () => {
     await one.host.crash();
     await other.host.silenceOwners();
     for (const reader of reading) expect(errorCode(await reader.until("never"))).toBe("stream_interrupted");
-    await expect.poll(() => [purse.reserved.size, purse.spent]).toEqual([0, [100]]);
+    await expect.poll(() => [meter.reserved.size, meter.spent]).toEqual([0, [100]]);
     expect(other.jobs).toMatchObject([{ id, outcome: "lost", spent: 100 }]);
     expect(gateway.requests).toHaveLength(1);
   });
@@ -115,7 +115,7 @@ describe("a stream of another process", () => {
 
 describe("a create of another process (cases 100, 102)", () => {
   test("is sent once, and the requests of this process wait for it", async () => {
-    const { gateway, one, other, purse } = await openProcesses();
+    const { gateway, one, other, meter } = await openProcesses();
     let respond!: (response: Response) => void;
     gateway.responds(
       () =>
@@ -128,7 +128,7 @@ describe("a create of another process (cases 100, 102)", () => {
     respond(Response.json(image));
     for (const response of await Promise.all(all)) expect(await response.json()).toEqual(image);
     expect(gateway.requests).toHaveLength(1);
-    await expect.poll(() => purse.spent).toEqual([7]);
+    await expect.poll(() => meter.spent).toEqual([7]);
     expect([...one.jobs, ...other.jobs]).toHaveLength(1);
   });
 
@@ -154,7 +154,7 @@ describe("a create of another process (cases 100, 102)", () => {
 
   test("is lost if its process ended, and its late response is not stored", async () => {
     silenceLog();
-    const { gateway, one, other, purse } = await openProcesses();
+    const { gateway, one, other, meter } = await openProcesses();
     let respond!: (response: Response) => void;
     gateway.responds(
       () =>
@@ -169,7 +169,7 @@ describe("a create of another process (cases 100, 102)", () => {
     respond(Response.json(image));
     expect(await readCode(await late)).toBe("request_lost");
     expect(await readCode(await other.create("one"))).toBe("request_lost");
-    expect(purse.spent).toEqual([100]);
+    expect(meter.spent).toEqual([100]);
     expect([...one.jobs, ...other.jobs]).toMatchObject([{ outcome: "lost" }]);
     expect(gateway.requests).toHaveLength(1);
   });

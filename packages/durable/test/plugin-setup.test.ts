@@ -57,7 +57,7 @@ function createBindings() {
 
 type Bindings = ReturnType<typeof createBindings>;
 
-/** A proxy whose host reads a binding. Returns its class, and a call of its host. */
+/** Creates a proxy whose host reads a binding. Returns its class, and a function that calls its host. */
 function openClass(read: (env: Bindings) => DurableObjectNamespace, hasClass = true) {
   const host = cloudflareHost<unknown>(read as never);
   let bind: ReturnType<typeof host.open> | undefined;

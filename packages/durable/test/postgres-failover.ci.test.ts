@@ -66,7 +66,7 @@ test("a replica takes over from a primary that crashed: nothing is sent twice, a
   await expect.poll(() => bodies.size).toBeGreaterThan(25);
 
   await crashServer(primary);
-  for (const { network } of opened) network.leadTo(replica.port);
+  for (const { network } of opened) network.forwardTo(replica.port);
   await expect.poll(() => replica.hasRefused).toBe(true);
   await replica.promote();
   const { size } = bodies;

@@ -64,7 +64,7 @@ test("a stream whose process can't reach the database ends, and is settled once 
   const read = async () => (await other.send("ann", `/v1/chat/streams/${id}`)).text();
   expect(await read()).toContain("stream_interrupted");
   await expect.poll(() => other.readBudget("ann")).toMatchObject({ spent: RESERVED, reserved: 0 });
-  one.network.join();
+  one.network.restore();
   await expect.poll(() => one.readBudget("ann")).toMatchObject({ spent: RESERVED, reserved: 0 });
   expect(await read()).toContain("stream_interrupted");
   expect([...one.jobs, ...other.jobs].map(({ outcome }) => outcome)).toEqual(["lost"]);
@@ -95,7 +95,7 @@ test("a process whose clock is an hour off uses the windows of the database, and
   const refused = await ahead.chat("ann", "hi");
   vi.useRealTimers();
   const found = await right.readBudget("ann");
-  // if the window ended meanwhile, the budget of the next window is not used up
+  // the window may have ended: then the budget of the next window is not spent
   if (found.resetsAt === resetsAt) {
     expect(refused.status).toBe(429);
     expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(600);

@@ -42,7 +42,7 @@ interface Sent {
   readonly request: Request;
 }
 
-/** A proxy that tells an app of ends. */
+/** Opens a proxy that sends webhooks to an app. */
 function openNotifyingProxy({ secret = () => SECRET as string | string[], handlers = [] as never[] } = {}) {
   const app = { next: (() => new Response(null, { status: 204 })) as () => Response | Promise<Response> };
   const sent: Sent[] = [];
@@ -465,14 +465,14 @@ describe("a handler of the app", () => {
   });
 
   test("a handler that always throws becomes a dead letter with its cause (case 129)", async () => {
-    const bookVideo = () => Promise.reject(new Error("a mistake of the app"));
-    const { create, gateway, listDeadLetters, of } = openNotifyingProxy({ handlers: [bookVideo] as never[] });
+    const handleEnd = () => Promise.reject(new Error("a mistake of the app"));
+    const { create, gateway, listDeadLetters, of } = openNotifyingProxy({ handlers: [handleEnd] as never[] });
     await create();
     gateway.next = done;
     await until(() => of("watch").length === 1);
     for (let hour = 0; hour < 36; hour += 1) await jump(HOUR);
     expect(await listDeadLetters()).toMatchObject([
-      { handler: "bookVideo", attempts: 9, cause: "Error: a mistake of the app" },
+      { handler: "handleEnd", attempts: 9, cause: "Error: a mistake of the app" },
     ]);
     expect(of("watch")).toMatchObject([{ outcome: "complete" }]);
   });

@@ -517,7 +517,7 @@ describe("a task that is watched from its create", () => {
       });
     await until(() => polls.length === 1);
     gateway.next = () => task("IN_PROGRESS");
-    // the poll has timed out, but its process was paused, so that no timer has run
+    // the process was paused during the poll: the timeout is over, but its timer has not run
     await jump(71 * SECOND);
     await until(() => polls.length === 2);
     await advance(SECOND);

@@ -55,7 +55,7 @@ export function createBudgetServer<Env>(host: Host<Env>, env: Env): BudgetServer
 const respondWith = (total_tokens: unknown) => () =>
   Response.json({ choices: [], ...(total_tokens !== undefined && { usage: { total_tokens } }) });
 
-/** Sends a request, and waits for the work behind it. */
+/** Sends a request, and waits for the work that continues after its response. */
 async function send<Env>({ proxy, env }: BudgetServer<Env>, user: string, path: string, body?: object) {
   const behind: Promise<unknown>[] = [];
   const request = new Request(`https://proxy.example${path}`, {
