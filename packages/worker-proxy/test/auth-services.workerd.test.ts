@@ -164,7 +164,7 @@ describe("the reason of a 401", () => {
     const { lines, response, token, ...rest } = await callTwice(header);
     expect(rest).toMatchObject({ status: 401, reason });
     expect(response).not.toContain(reason);
-    // the name of a header may be one of the words that the log hides
+    // the log hides some words, which a header's name can contain
     expect(lines).toEqual([expect.stringMatching(/^sluice proxy: 401 \w+, request [\w-]+: /)]);
     expect(lines[0]).toContain(reason);
     expectNoPart(token.replace(/^\w+ /, ""), lines.join());

@@ -112,7 +112,7 @@ function expectRow({ method, url, rawHeaders, body }: Recorded): void {
   expectBody(sent, body);
 }
 
-/** Those that the table lists, of the words that are mixed into bodies. */
+/** The words of the table that are mixed into bodies. */
 const fields: readonly [models: RegExp, names: readonly string[]][] = [
   [/^beta/, ["model", "input"]],
   [/^gamma-video/, ["model", "content"]],
@@ -134,7 +134,7 @@ function expectBody(sent: Record<string, unknown>, text: string): void {
   expect(text).not.toMatch(/__proto__|"(url|image_url)":"(http:|file:)/i);
 }
 
-/** The status of the response, none of which holds a part of the key; 0 where there was none. */
+/** Returns the status of the response; 0 without a response. Expects no part of the key in it. */
 function exchange(request: Buffer): Promise<number> {
   const { hostname, port } = proxy.url;
   return new Promise((resolve, reject) => {

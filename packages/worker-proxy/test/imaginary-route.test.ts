@@ -4,7 +4,7 @@ import { createRequest, type Env } from "./support/in-process.js";
 import { KEY, read } from "./support/key.js";
 import { SECRET } from "./support/sign.js";
 
-/* A group of routes that does not exist: the rules of a group follow from what it says of itself. */
+/* An invented group of routes: the rules of a group follow from its declaration alone. */
 
 const audio = {
   ...videos,

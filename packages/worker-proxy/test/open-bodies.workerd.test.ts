@@ -28,7 +28,7 @@ const endless = () =>
     }),
   );
 
-/** A proxy whose users may hold 200 KB each, and 300 KB together. A bearer token is its user's id. */
+/** Opens a proxy that holds up to 200 KB of bodies for each user, and 300 KB for all. A bearer token is its user's id. */
 function openBodies(respond: () => Response | Promise<Response>, options: NamedOptions<Env> = {}) {
   const opened = openProxy(
     {

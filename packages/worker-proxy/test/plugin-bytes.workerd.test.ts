@@ -8,7 +8,7 @@ expectLog("503 plugin_unavailable", "this page may not call the proxy", "there i
 
 type Options = NonNullable<Parameters<typeof openProxy>[0]>;
 
-/** A proxy with a plugin that takes bytes and serves links, and records the requests that it is given. */
+/** Opens a proxy with a plugin that accepts bytes, serves links, and records its requests. */
 function openBytes(options: Options = {}) {
   const served: AdmittedRequest<Env>[] = [];
   const serve = async (admitted: AdmittedRequest<Env>) => {

@@ -18,7 +18,7 @@ expectLog(
 
 type Options = Parameters<typeof openProxy>[0];
 
-/** A proxy with a plugin that has one path of each kind, and records what it is given. */
+/** Opens a proxy with a plugin that has one path of each kind, and records its requests. */
 function openPlugin(
   respond: (admitted: AdmittedRequest<Env>) => Response | Promise<Response> = () =>
     Response.json({ said: "by the plugin" }),

@@ -9,7 +9,7 @@ expectLog("500 misconfigured", "503 rate_limit_unavailable");
 type RateLimited = Parameters<RateLimit>[0];
 type Options = NonNullable<Parameters<typeof workersRateLimit<Env>>[1]>;
 
-/** A binding that lets `max` requests of one key through, for as long as the test lasts. */
+/** Creates a binding that accepts `max` requests of one key during the test. */
 function createBinding(max: number) {
   const counts = new Map<string, number>();
   return {
@@ -22,7 +22,7 @@ function createBinding(max: number) {
   };
 }
 
-/** A proxy with videos behind such a binding. A bearer token is its user's id. */
+/** Opens a proxy with videos and such a binding. A bearer token is its user's id. */
 function openLimited(max: number, options: Options = {}) {
   const binding = createBinding(max);
   const opened = openProxy({

@@ -10,7 +10,7 @@ const streamed = { ...chat, stream: true };
 
 const { setTimeout: realTimeout } = globalThis;
 
-/** Time stands still until `inTime` or the test lets it pass. */
+/** The clock stops until `inTime` or the test advances it. */
 function stopTime(): void {
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());

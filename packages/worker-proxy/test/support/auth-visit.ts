@@ -12,7 +12,7 @@ export function openSite(authenticate: Authenticate<Env>) {
     const { reached, events, call } = openProxy({ authenticate });
     const { status, error } = await call(createRequest({ path, headers: { authorization: "", ...headers } }));
     expect(reached.length).toBe(status === 200 ? 1 : 0);
-    // a token that was sent is not valid; without a token there is no user
+    // a sent token is invalid; without a token there is no user
     const isKey = /^bearer\s+\S/i.test(headers["authorization"] ?? "");
     if (status === 401 && error?.["code"] === (isKey ? "invalid_api_key" : "unauthenticated")) return nobody;
     return [status, error?.["code"] ?? events[0]?.userId];
@@ -32,7 +32,7 @@ export function listenToLog(): string[] {
   return lines;
 }
 
-/** Expects that a text has no 8 consecutive characters of a secret or a token. */
+/** Expects that a text contains no 8 consecutive characters of a secret or a token. */
 export function expectNoPart(secret: string, text: string): void {
   for (let at = 0; at + 8 <= secret.length; at += 1) expect(text).not.toContain(secret.slice(at, at + 8));
 }
