@@ -24,7 +24,7 @@ for (const folder of readdirSync(join(root, "packages"))) {
     repository: { ...repository, directory: at },
     bugs: { url: `${page}/issues` },
   });
-  // a registry shows the README without the files beside it
+  // a registry shows the README without its neighboring files
   const readme = join(root, at, "README.md");
   const toAbsolute = (_: string, path: string) => `](${page}/blob/main/${posix.join(at, path)})`;
   writeFileSync(readme, readFileSync(readme, "utf8").replace(/\]\((\.\.?\/[^)\s]+)\)/g, toAbsolute));

@@ -41,7 +41,7 @@ try {
   await demo.interrupt();
 }
 
-/** Takes a screenshot of a message that streams, beside the file of the room with its marked line. */
+/** Takes a screenshot of a streaming message, next to the file of the room with its marked line. */
 async function recordHero(): Promise<void> {
   const page = await open(1440, 900);
   await page.getByRole("button", { name: "Stream a response" }).click();

@@ -23,7 +23,7 @@ export const sources: Readonly<Record<string, string>> = Object.fromEntries(
     .sort(([one], [other]) => other.length - one.length || one.localeCompare(other)),
 );
 
-/** The same as aliases for exact names. */
+/** The sources as aliases for exact package names. */
 export const aliases = Object.entries(sources).map(([name, replacement]) => ({
   find: new RegExp(`^${name}$`),
   replacement,

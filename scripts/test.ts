@@ -131,7 +131,7 @@ async function runScripts(tier: "quick" | Tier): Promise<void> {
   }
 }
 
-/** Runs the random tests for longer, then the nightly scripts, one of which changes the sources. */
+/** Runs the random tests for longer, then the nightly scripts. One of these scripts changes the sources. */
 async function runSearches(): Promise<void> {
   for (const [nth, { runs, args }] of searches.entries()) {
     const results = join(folder, `search-${nth}.jsonl`);
@@ -184,7 +184,7 @@ async function runAlone(
   return status === 0 && again.files.length > 0 && isGreen ? again.files : undefined;
 }
 
-/** Appends text to a file that people may read, and that CI keeps as an artifact. */
+/** Appends text to a file that CI stores as an artifact. */
 function appendToCache(name: string, text: string): void {
   mkdirSync(cache, { recursive: true });
   appendFileSync(join(cache, name), `${text}\n`);

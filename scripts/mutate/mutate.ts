@@ -148,7 +148,7 @@ for (const [index, mutant] of chosen.entries()) {
     return undefined;
   });
   if (failure?.file) {
-    // a change may break the loading of a file, but so does a package that is not built
+    // a file that does not load may also need a package that is not built
     const withoutChange = await tests.failure(tests.inFiles([failure.file]));
     if (withoutChange) throw createBaselineError(withoutChange);
   }

@@ -7,7 +7,7 @@ import { hasChromium, MINUTE } from "../support/studio-suite.ts";
 
 const REPLY = `Rivers run to the sea. ${"They carry stones and leaves. ".repeat(40)}That is all of it.`;
 
-/* Without a reload, the page shows what was lost, and continues by itself or after one click. */
+/* Without a reload, the page shows the failure, and continues by itself or after one click. */
 describe.skipIf(!hasChromium)(
   "the studio on workerd under fire (skipped where there is no Chromium)",
   { timeout: 60_000 },
@@ -45,7 +45,7 @@ describe.skipIf(!hasChromium)(
       await studio.close();
     });
 
-    /** Asks, and waits until the gateway holds the response in its middle. */
+    /** Sends a question, and waits until the gateway pauses in the middle of the response. */
     async function sendAndHold(): Promise<void> {
       pauses = 40;
       await studio.sendMessage("Where do rivers go?");
@@ -87,7 +87,7 @@ describe.skipIf(!hasChromium)(
       await regenerate().waitFor();
       await studio.findReply().getByText("That is all of it.").waitFor();
       await expect.poll(() => alert().count()).toBe(0);
-      // the connection was lost, and the response read on behind its last event
+      // the connection was lost, and the response was resumed after its last event
       expect(studio.seen.some((text) => text.includes("last-event-id"))).toBe(true);
       expect(scenario.billed()).toHaveLength(1);
     });

@@ -21,7 +21,7 @@ export interface HostedStudio {
   readonly address: string;
   /** Requested paths, including missing ones. */
   readonly requestedURLs: readonly string[];
-  /** Takes a path away, as a deployment that went wrong. */
+  /** Removes a path, like a failed deployment. */
   readonly withhold: (path: string) => void;
   readonly close: () => Promise<void>;
 }

@@ -18,7 +18,7 @@ afterAll(() => proxy.close());
 const video = createFile(starts.mp4, 2 * PART + 5000);
 const fetchBytes = async (url: string) => new Uint8Array(await (await fetch(url)).arrayBuffer());
 
-/** A client of `user-1`; `send` may break its connections. */
+/** A client of `user-1`. `send` can break its connections. */
 const createTestClient = (send: (request: Request) => Promise<Response> = fetch) =>
   createClient({
     baseURL: proxy.url.origin,
