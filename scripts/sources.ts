@@ -20,7 +20,7 @@ export const sources: Readonly<Record<string, string>> = Object.fromEntries(
         return [[name + entry.slice(1), join(root, dirname(path), file)] as const];
       });
     })
-    .sort(([one], [other]) => other.length - one.length || one.localeCompare(other)),
+    .sort(([a], [b]) => b.length - a.length || a.localeCompare(b)),
 );
 
 /** The sources as aliases for exact package names. */
