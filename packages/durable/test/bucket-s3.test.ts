@@ -217,8 +217,8 @@ describe("a bucket that is busy or silent, or another server instead of the buck
     for (const key of keys) await server.bucket.put(key, createStream(1), PNG);
     faultyS3.fail("DELETE many-7", { status: 403, body: createError("AccessDenied") });
     expect((await failed(bucket.delete(keys))).message).toContain("let the key read, write, delete and list");
-    const left = await Promise.all(keys.map((key) => bucket.head(key)));
-    expect(keys.filter((_, at) => left[at])).toEqual(["media/many-7"]);
+    const remaining = await Promise.all(keys.map((key) => bucket.head(key)));
+    expect(keys.filter((_, at) => remaining[at])).toEqual(["media/many-7"]);
     await bucket.delete(keys);
   });
 });

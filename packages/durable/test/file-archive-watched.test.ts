@@ -58,11 +58,11 @@ test("a process that is lost before its watch has stored the end has copied the 
   await clock.run(POLL_MS);
   await until(() => files.keys()).toHaveLength(1);
   expect(host.isStopped()).toBe(true);
-  const left = await copyDatabase(file);
+  const copiedFile = await copyDatabase(file);
   void files.close();
   const next = open({
-    file: left,
-    host: nodeHost({ file: left, env: {} }),
+    file: copiedFile,
+    host: nodeHost({ file: copiedFile, env: {} }),
     bucket: files.bucket,
     before: [watch()],
   });

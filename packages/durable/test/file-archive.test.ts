@@ -193,8 +193,8 @@ describe("a copy", () => {
 
   test("is made one at a time for each user", async () => {
     const { sources, create, poll, files, until } = openArchive();
-    const held = holdFile(video);
-    sources.serve("a.mp4", held.serve);
+    const slowFile = holdFile(video);
+    sources.serve("a.mp4", slowFile.serve);
     sources.serve("b.mp4", serveFile(video));
     sources.serve("other.mp4", serveFile(video));
     await poll(await create("a"));
@@ -203,7 +203,7 @@ describe("a copy", () => {
     await poll(await create("other", "user-2"), "user-2");
     await until(() => files.keys()).toHaveLength(1);
     expect(sources.fetched()).toEqual([`${CDN}/a.mp4`, `${CDN}/other.mp4`]);
-    held.finish();
+    slowFile.finish();
     await until(() => files.keys()).toHaveLength(3);
   });
 });

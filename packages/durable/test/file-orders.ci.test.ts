@@ -99,9 +99,9 @@ async function runActions(archive: Archive, random: Random, seed: number) {
     make,
     make,
     async () => {
-      const known = [...paid];
-      if (known.length === 0) return;
-      await Promise.all([poll(...random.one(known)), poll(...random.one(known))]);
+      const paidBefore = [...paid];
+      if (paidBefore.length === 0) return;
+      await Promise.all([poll(...random.one(paidBefore)), poll(...random.one(paidBefore))]);
     },
     pass,
     pass,
@@ -163,7 +163,7 @@ async function runActions(archive: Archive, random: Random, seed: number) {
 }
 
 test("no order of polls, faults, deletions and ends of processes loses a result, a byte or an event (cases 125, 154)", async () => {
-  const seen = { videos: 0, copied: 0, failed: 0, ends: 0 };
+  const totals = { videos: 0, copied: 0, failed: 0, ends: 0 };
   for (let seed = SEED; seed < SEED + countRuns(16); seed += 1) {
     const random = openRandom(seed);
     const archive = await openEndingArchive({
@@ -189,10 +189,10 @@ test("no order of polls, faults, deletions and ends of processes loses a result,
     }
     for (const url of copied.values())
       expect((await readBytes(await archive.store.request(url))).length, name).toBe(BYTES);
-    seen.videos += paid.size;
-    seen.copied += copied.size;
-    seen.failed += failed.size;
-    seen.ends += ends;
+    totals.videos += paid.size;
+    totals.copied += copied.size;
+    totals.failed += failed.size;
+    totals.ends += ends;
     // the rows name exactly the stored files, and count exactly their bytes
     const rows = await Promise.all(users.map((whose) => archive.readRows(whose)));
     const ids = rows.flatMap((row) => row.ids).map((id) => `media/${id}`);
@@ -204,10 +204,10 @@ test("no order of polls, faults, deletions and ends of processes loses a result,
     await archive.close();
   }
   // the faults are neither too few nor too many to show something
-  expect(seen.videos).toBeGreaterThan(countRuns(16));
-  expect(seen.copied).toBeGreaterThan(countRuns(16) / 2);
-  expect(seen.failed).toBeGreaterThan(countRuns(16) / 5);
-  expect(seen.ends).toBeGreaterThan(countRuns(16) / 2);
+  expect(totals.videos).toBeGreaterThan(countRuns(16));
+  expect(totals.copied).toBeGreaterThan(countRuns(16) / 2);
+  expect(totals.failed).toBeGreaterThan(countRuns(16) / 5);
+  expect(totals.ends).toBeGreaterThan(countRuns(16) / 2);
 });
 
 test("an upload in parts leaves no part and no file behind if its process ends at any step (case 154)", async () => {

@@ -66,10 +66,10 @@ describe("a stored stream is billed once (case 51)", () => {
     const gateway = openGateway();
     gateway.streams(piece("a") + end);
     const { plugin } = openMeter();
-    const seen: object[] = [];
+    const events: object[] = [];
     const reserve: typeof plugin.reserve = (payable) => {
       const { user, route, model, body } = payable;
-      seen.push({ user, route, model, body });
+      events.push({ user, route, model, body });
       return plugin.reserve(payable);
     };
     const user = { id: "Zoë", session: "s-1", address: "192.0.2.7" };
@@ -79,7 +79,7 @@ describe("a stored stream is billed once (case 51)", () => {
       plugins: [{ ...plugin, reserve }, resumableStreams()],
     });
     await (await startStream()).text();
-    expect(seen).toEqual([{ user, route: "chat", model: "delta-5.3", body: { ...chat, stream: true } }]);
+    expect(events).toEqual([{ user, route: "chat", model: "delta-5.3", body: { ...chat, stream: true } }]);
   });
 });
 

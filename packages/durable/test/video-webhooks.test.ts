@@ -245,10 +245,10 @@ test("an operation whose commit is repeated changes nothing: one watch, one even
   }
   const { listen } = await create();
   const tab = await listen();
-  const seen: unknown[] = [];
+  const received: unknown[] = [];
   const read = (async () => {
-    for (let one = await tab.nextEvent(); !one.stopped; one = await tab.nextEvent())
-      seen.push(one.data.data?.status ?? one.data.status ?? one.event);
+    for (let event = await tab.nextEvent(); !event.stopped; event = await tab.nextEvent())
+      received.push(event.data.data?.status ?? event.data.status ?? event.event);
   })();
   app.next = () => new Response(null, { status: 503 });
   await until(() => events.length > 0 || Date.now() > START + 7 * SECOND);
@@ -257,7 +257,7 @@ test("an operation whose commit is repeated changes nothing: one watch, one even
   app.next = () => new Response(null, { status: 410 });
   await until(() => of("webhook").length === 2);
   await advance(2 * SECOND);
-  await until(() => seen.includes("end"));
+  await until(() => received.includes("end"));
   const [deadLetter] = await listDeadLetters();
   app.next = () => new Response(null, { status: 204 });
   expect(await resend(deadLetter?.id ?? "")).toBe(true);
@@ -271,7 +271,7 @@ test("an operation whose commit is repeated changes nothing: one watch, one even
     ["webhook", "complete", 1],
   ]);
   await read;
-  expect(seen).toEqual(["queued", "QUEUED", "SUCCESS", "end"]);
+  expect(received).toEqual(["queued", "QUEUED", "SUCCESS", "end"]);
 });
 
 describe("a dead letter (case 127)", () => {

@@ -15,7 +15,7 @@ const audio = {
   ],
 } satisfies NonNullable<ProxyOptions["routes"]>[number];
 
-const open = (secret?: () => string) =>
+const openAudioProxy = (secret?: () => string) =>
   createProxy<Env>({
     baseURL: "https://gateway.example",
     apiKey: () => KEY,
@@ -29,11 +29,11 @@ const open = (secret?: () => string) =>
 const as = (user: string) => ({ authorization: `Bearer ${user}` });
 
 test("A group with ids is not opened without a secret, which keeps users apart", () => {
-  expect(() => open()).toThrow("secret: audio needs one");
+  expect(() => openAudioProxy()).toThrow("secret: audio needs one");
 });
 
 test("Only its own user can poll a task of a new group", async () => {
-  const proxy = open(() => SECRET);
+  const proxy = openAudioProxy(() => SECRET);
   const call = async (request: Request) => read(await proxy.fetch(request));
   const created = await call(
     createRequest({ path: "/v1/audio", headers: as("ada"), body: { model: "tunes-1" } }),

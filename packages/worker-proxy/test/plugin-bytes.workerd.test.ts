@@ -151,9 +151,9 @@ describe("a plugin that checks requests", () => {
   });
 
   test("sees the JSON of images, and may name addresses of its own files", async () => {
-    const seen: unknown[] = [];
+    const received: unknown[] = [];
     const plugin = {
-      responded: async ({ route }: AdmittedRequest<Env>, json: unknown) => void seen.push([route, json]),
+      responded: async ({ route }: AdmittedRequest<Env>, json: unknown) => void received.push([route, json]),
       allowsMediaURL: ({ host }: URL) => host === "files.localhost:1",
     };
     const image = "http://files.localhost:1/a.png";
@@ -165,6 +165,6 @@ describe("a plugin that checks requests", () => {
     };
     expect((await draw(image)).status).toBe(200);
     expect((await draw("http://files.localhost:2/a.png")).status).toBe(400);
-    expect(seen).toEqual([["images", { id: "1" }]]);
+    expect(received).toEqual([["images", { id: "1" }]]);
   });
 });

@@ -147,14 +147,14 @@ describe("a custom rate limiter", () => {
 });
 
 test("only one of 50 requests at once reaches the gateway with a budget for one (case 35)", async () => {
-  let left = 1;
+  let remaining = 1;
   const { call, reached } = openProxy({
     plugins: [
       {
         ...readStreams(),
         async reserve() {
-          if (left < 1) return { retryAfterMs: 30_000 };
-          left -= 1;
+          if (remaining < 1) return { retryAfterMs: 30_000 };
+          remaining -= 1;
           return { settle: async () => {}, release: async () => {} };
         },
       },

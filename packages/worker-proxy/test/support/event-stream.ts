@@ -40,8 +40,8 @@ export function readEvents({ body }: Response) {
   /** Returns the next event; comments are skipped. */
   async function nextEvent(): Promise<Sent> {
     for (;;) {
-      const one = await next();
-      if (!one.comment) return one;
+      const event = await next();
+      if (!event.comment) return event;
     }
   }
 }
