@@ -76,19 +76,19 @@ test.each([true, false])(
 
 test("a body that is too much is refused before it is read", async () => {
   const { startRequest, createSized, call } = openBodies(endless);
-  const responses = await startRequest("ann", 150 * KB);
+  const response = await startRequest("ann", 150 * KB);
   const request = createSized("ann", 100 * KB);
   expect((await call(request)).status).toBe(429);
   expect(request.bodyUsed).toBe(false);
-  await responses.body?.cancel();
+  await response.body?.cancel();
 });
 
 test("another user's small request is served while one user holds all that they may", async () => {
   const { startRequest } = openBodies(endless);
-  const responses = await startRequest("ann", 200 * KB);
-  const other = await startRequest("bob", 1 * KB);
-  expect([responses.status, other.status]).toEqual([200, 200]);
-  for (const { body } of [responses, other]) await body?.cancel();
+  const response = await startRequest("ann", 200 * KB);
+  const second = await startRequest("bob", 1 * KB);
+  expect([response.status, second.status]).toEqual([200, 200]);
+  for (const { body } of [response, second]) await body?.cancel();
 });
 
 test("the bodies of all users together are bounded", async () => {
@@ -101,9 +101,9 @@ test("the bodies of all users together are bounded", async () => {
 
 test("the largest body always fits, whatever `maxOpenBodyBytes` is", async () => {
   const { startRequest } = openBodies(endless, { limits: { ...limits, maxOpenBodyBytes: 1 } });
-  const responses = await startRequest("ann", 200 * KB);
-  expect(responses.status).toBe(200);
-  await responses.body?.cancel();
+  const response = await startRequest("ann", 200 * KB);
+  expect(response.status).toBe(200);
+  await response.body?.cancel();
 });
 
 test("callers of a public proxy share one bound", async () => {
@@ -136,8 +136,8 @@ test.each<[name: string, respond: () => Response | Promise<Response>, options?: 
 test("a body is no longer counted after its client has left", async () => {
   const { startRequest, post } = openBodies(endless);
   const client = new AbortController();
-  const responses = await startRequest("ann", 150 * KB, { signal: client.signal });
-  const reader = (responses.body as ReadableStream<Uint8Array>).getReader();
+  const response = await startRequest("ann", 150 * KB, { signal: client.signal });
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   await reader.read();
   expect((await post("ann", 100 * KB)).error?.["code"]).toBe("too_many_bytes");
   client.abort();
@@ -168,10 +168,10 @@ test("a body that trickles in, and one that breaks off, are no longer counted af
 test("a body whose end was never noticed counts for `timeout.totalMs` at most", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   const { startRequest, post } = openBodies(endless, { timeout: { totalMs: 60_000 } });
-  const responses = await startRequest("ann", 200 * KB);
+  const response = await startRequest("ann", 200 * KB);
   expect((await post("ann", 1 * KB)).status).toBe(429);
   vi.setSystemTime(Date.now() + 60_000);
   const next = await startRequest("ann", 200 * KB);
   expect(next.status).toBe(200);
-  for (const { body } of [responses, next]) await body?.cancel();
+  for (const { body } of [response, next]) await body?.cancel();
 });

@@ -132,8 +132,8 @@ test.each<[name: string, respond: () => Response | Promise<Response>, options?: 
 test("stops counting a stream when its client disconnects, even before its start (case 58)", async () => {
   const { startStream, requestStream, events: reported } = openStreams(1, endless);
   const client = new AbortController();
-  const responses = await startStream("ann", { signal: client.signal });
-  const reader = (responses.body as ReadableStream<Uint8Array>).getReader();
+  const response = await startStream("ann", { signal: client.signal });
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   await reader.read();
   expect((await requestStream()).error?.["code"]).toBe("too_many_streams");
   client.abort();
@@ -158,12 +158,12 @@ test("a stream whose end was never noticed counts for `timeout.totalMs` at most 
     limits: { maxStreamsPerUser: 1 },
     timeout: { totalMs: 60_000 },
   });
-  const responses = await startStream();
+  const response = await startStream();
   expect((await requestStream()).status).toBe(429);
   vi.setSystemTime(Date.now() + 60_000);
   const next = await startStream();
   expect(next.status).toBe(200);
-  await responses.body?.cancel();
+  await response.body?.cancel();
   await next.body?.cancel();
 });
 
