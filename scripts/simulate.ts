@@ -106,8 +106,10 @@ async function putBack(seeds: number): Promise<void> {
 
 async function searchSimulations(sources: Sources, seeds: number): Promise<string | undefined> {
   const { scenarios, simulate, search, findShortest } = await loadSimulation(sources);
-  for (const { name, plan } of scenarios)
-    if ((await simulate(plan)).failure !== undefined) return `the scenario "${name}"`;
+  for (const { name, plan } of scenarios) {
+    const { failure } = await simulate(plan);
+    if (failure !== undefined) return `the scenario "${name}": ${failure}`;
+  }
   const { failing } = await search(firstSeed, seeds, () => true);
   const [[kind, [seed]] = ["", []]] = [...failing];
   return seed === undefined
