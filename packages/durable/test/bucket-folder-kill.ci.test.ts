@@ -82,14 +82,14 @@ const counted = (owner, name) => {
   const call = owner[name];
   owner[name] = function (...given) {
     remaining -= 1;
-    if (left === 0) process.kill(process.pid, "SIGKILL");
+    if (remaining === 0) process.kill(process.pid, "SIGKILL");
     return call.apply(this, given);
   };
 };
 const handle = await promises.open("host.mjs");
 counted(Object.getPrototypeOf(handle), "writeFile");
 await handle.close();
-left = ${step};
+remaining = ${step};
 for (const name of ["open", "mkdir", "rename", "rm"]) counted(promises, name);
 syncBuiltinESMExports();
 ${START.replace("import { folderBucket } from", "const { folderBucket } = await import(").replace('"./host.mjs";', '"./host.mjs");')}

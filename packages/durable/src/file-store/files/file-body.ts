@@ -1,7 +1,7 @@
 import { collectBytes, Refusal } from "@sluice/worker-proxy/plugin";
 import { openFixedPipe } from "../../buckets/bucket.js";
 import { HEAD_BYTES } from "./file-type.js";
-import { refuseFile } from "./refusals.js";
+import { refuseBucketFailure, refuseFile } from "./refusals.js";
 
 /** The bytes of a file as they arrive. They are streamed: only the first bytes are held in memory. */
 export interface FileBody {
@@ -72,9 +72,7 @@ export function openUploadBody({ body, headers }: Request, signal: AbortSignal):
       hasStoreFailed = !signal.aborted;
       readable.cancel().catch(() => {});
       if (cause instanceof Refusal) throw cause;
-      throw (
-        (await cut) ?? refuseFile("media_unavailable", { problem: "fileStore: the bucket failed", cause })
-      );
+      throw (await cut) ?? refuseBucketFailure(cause);
     }
   }
 

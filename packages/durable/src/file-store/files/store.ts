@@ -12,7 +12,7 @@ import { createUserKey } from "../../host/user-key.js";
 import { connectOnce } from "../../shared/connect-once.js";
 import { createLinks, type Links } from "./links.js";
 import { checkSecrets, type FileSettings } from "./options.js";
-import { callStorage, refuseFile } from "./refusals.js";
+import { callStorage, refuseBucketFailure, refuseFile } from "./refusals.js";
 import { endRemoval, type RemovedFile } from "./removal.js";
 import { type FileRow, isVisible, readFile } from "./tables.js";
 
@@ -150,8 +150,7 @@ function openUserFiles(opened: Opened, host: BoundHost, key: string) {
   async function remove(file: FileRow | undefined): Promise<void> {
     if (file?.state !== "removed") return;
     const cause = await deleteFiles([file]);
-    if (cause !== undefined)
-      throw refuseFile("media_unavailable", { problem: "fileStore: the bucket failed", cause });
+    if (cause !== undefined) throw refuseBucketFailure(cause);
   }
 }
 

@@ -2,31 +2,32 @@ import type { Authenticate } from "@sluice/worker-proxy";
 import { expect, vi } from "vitest";
 import { createRequest, type Env, openProxy } from "./in-process.js";
 
-/** Opens a proxy with this sign-in, and sends requests to it. */
-export function openSite(authenticate: Authenticate<Env>) {
+/** Opens a proxy with an `authenticate` function, and sends requests to it. */
+export function openAuthProxy(authenticate: Authenticate<Env>) {
   /**
-   * Returns the status with the user's id, or with the code of the refusal: {@link nobody} for each refusal with status 401. Checks
+   * Returns the status, and the user's id or the code of the refusal. Returns {@link rejected} for each status 401. Expects
    * that only a user's request reaches the gateway.
    */
-  async function visit(headers: Record<string, string> = {}, path = "/v1/chat/completions") {
+  async function sendRequest(headers: Record<string, string> = {}, path = "/v1/chat/completions") {
     const { reached, events, call } = openProxy({ authenticate });
     const { status, error } = await call(createRequest({ path, headers: { authorization: "", ...headers } }));
     expect(reached.length).toBe(status === 200 ? 1 : 0);
     // a sent token is invalid; without a token there is no user
     const isKey = /^bearer\s+\S/i.test(headers["authorization"] ?? "");
-    if (status === 401 && error?.["code"] === (isKey ? "invalid_api_key" : "unauthenticated")) return nobody;
+    if (status === 401 && error?.["code"] === (isKey ? "invalid_api_key" : "unauthenticated"))
+      return rejected;
     return [status, error?.["code"] ?? events[0]?.userId];
   }
-  return { visit, bearer: (token: string) => visit({ authorization: `Bearer ${token}` }) };
+  return { sendRequest, sendToken: (token: string) => sendRequest({ authorization: `Bearer ${token}` }) };
 }
 
-/** Result of a visit without a valid sign-in. */
-export const nobody = [401, "unauthenticated"];
-/** Result of a visit while the sign-in cannot be checked. */
-export const unavailable = [503, "authentication_unavailable"];
+/** Result of a request without a valid token. */
+export const rejected = [401, "unauthenticated"];
+/** Result of a request whose token can't be checked. */
+export const checkFailed = [503, "authentication_unavailable"];
 
 /** Records the lines of the log, for tests in which the proxy logs a fault. */
-export function listenToLog(): string[] {
+export function recordLog(): string[] {
   const lines: string[] = [];
   vi.spyOn(console, "error").mockImplementation((line: string) => lines.push(line));
   return lines;
