@@ -15,18 +15,18 @@ const root = join(import.meta.dirname, "..");
 const threatFiles = ["packages/{worker-proxy,durable,mcp}/test/*.test.ts", "tests/*/*.test.ts"];
 const faultFiles = ["tests/simulation/*.test.ts", "tests/{pages,studio}/*{chaos,fire}*.test.ts"];
 /** A title that names its threats: "… (case 1)", "… (cases 82, 83)". */
-const NAMED = /(["'`])((?:(?!\1)[^\n\\]|\\.)*\(cases? \d+(?:(?:, | and )\d+)*\)[:,]?)\1/g;
+const TITLE_WITH_CASES = /(["'`])((?:(?!\1)[^\n\\]|\\.)*\(cases? \d+(?:(?:, | and )\d+)*\)[:,]?)\1/g;
 const TITLE = /\b(?:test|describe)(?:\.\w+)*\(\s*(["'`])((?:(?!\1)[^\n\\]|\\.)+)\1/g;
 
-/** Titles of the tests of each threat, by its number. */
+/** Finds the titles of the tests of each threat, by the number of the threat. */
 export function readThreats(): ReadonlyMap<number, readonly string[]> {
   const threats = new Map<number, string[]>();
   for (const file of listFiles(threatFiles))
-    for (const [, , title = ""] of readFileSync(join(root, file), "utf8").matchAll(NAMED))
+    for (const [, , title = ""] of readFileSync(join(root, file), "utf8").matchAll(TITLE_WITH_CASES))
       for (const [, numbers = ""] of title.matchAll(/\(cases? ((?:\d+(?:, | and )?)+)\)/g))
         for (const number of (numbers.match(/\d+/g) ?? []).map(Number))
           threats.set(number, [...(threats.get(number) ?? []), `${title}  (${file})`]);
-  return new Map([...threats].toSorted(([one], [other]) => one - other));
+  return new Map([...threats].toSorted(([a], [b]) => a - b));
 }
 
 function listFiles(patterns: readonly string[]): string[] {
@@ -34,12 +34,12 @@ function listFiles(patterns: readonly string[]): string[] {
 }
 
 if (import.meta.main) {
-  const [wanted] = process.argv.slice(2);
-  if (wanted !== "reliability")
+  const [filter] = process.argv.slice(2);
+  if (filter !== "reliability")
     for (const [number, titles] of readThreats())
-      if (wanted === undefined || Number(wanted) === number)
+      if (filter === undefined || Number(filter) === number)
         console.log(`${number}\n${titles.map((title) => `  ${title}`).join("\n")}`);
-  if (wanted === undefined || wanted === "reliability") {
+  if (filter === undefined || filter === "reliability") {
     for (const file of listFiles(faultFiles)) {
       console.log(file);
       for (const [, , title = ""] of readFileSync(join(root, file), "utf8").matchAll(TITLE))

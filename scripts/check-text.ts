@@ -1,4 +1,5 @@
 import { startVitest } from "vitest/node";
+import { colorYellow } from "./chromium.ts";
 import { readOptions } from "./options.ts";
 
 /*
@@ -15,7 +16,7 @@ const vitest = await startVitest("test", [], {
   // suppress its output
   reporters: [{}],
 });
-let held = 0;
+let passed = 0;
 const hints: string[] = [];
 const broken: string[] = vitest.state.getUnhandledErrors().map(String);
 for (const module of vitest.state.getTestModules()) {
@@ -23,19 +24,18 @@ for (const module of vitest.state.getTestModules()) {
   for (const error of module.errors()) broken.push(`${name}: ${error.message}`);
   for (const check of module.children.allTests()) {
     const { state, errors } = check.result();
-    if (state === "passed") held += 1;
+    if (state === "passed") passed += 1;
     if (state !== "failed") continue;
     const list = check.tags.includes("link") ? broken : hints;
     list.push(`${name}: ${check.fullName}\n${indent(errors?.map(readOutput).join("\n") ?? "")}`);
   }
 }
 await vitest.close();
-if (held === 0) broken.push("no check ran");
+if (passed === 0) broken.push("no check ran");
 
 for (const line of values.list ? [...broken, ...hints] : broken) console.log(line);
 const count = hints.length + broken.length;
-const line = `text: ${held.toLocaleString("en")} hold${count > 0 ? `, ${count} do not` : ""}`;
-const colorYellow = (text: string) => (process.stdout.isTTY ? `\u001b[33m${text}\u001b[39m` : text);
+const line = `text: ${passed.toLocaleString("en")} hold${count > 0 ? `, ${count} do not` : ""}`;
 // scripts/test.ts shows lines with this sign
 console.log(count > 0 ? colorYellow(`⚠ ${line}${values.list ? "" : ": pnpm check text --list"}`) : line);
 process.exit(broken.length > 0 ? 1 : 0);

@@ -59,12 +59,12 @@ function createGraph({ program, checker }: Project, dist: string) {
   const reached = new Set<Statement>();
   return { reached, reach, readExports, readFiles, isReached };
 
-  /** Reads what a file exports, without aliases. */
+  /** Reads the exports of a file, with aliases resolved. */
   function readExports(path: string): readonly Symbol[] {
     const file = program.getSourceFile(path);
     if (!file) throw new Error(`${path} is missing: build the package first`);
     const module = checker.getSymbolAtLocation(file);
-    return module ? checker.getExportsOfModule(module).map(follow) : [];
+    return module ? checker.getExportsOfModule(module).map(resolveAlias) : [];
   }
 
   function readFiles(): readonly SourceFile[] {
@@ -77,17 +77,17 @@ function createGraph({ program, checker }: Project, dist: string) {
     if (found.size === 0) return;
     for (const statement of found) reached.add(statement);
     const names = [...found].flatMap(findIdentifiers);
-    reach(checker.getSymbolAtLocation(names).flatMap((symbol) => (symbol ? follow(symbol) : [])));
+    reach(checker.getSymbolAtLocation(names).flatMap((symbol) => (symbol ? resolveAlias(symbol) : [])));
   }
 
-  /** Checks for an import or export that is reached, or comes from another package. */
+  /** Returns true for an import or export that is reached, or that comes from another package. */
   function isReached(name: Node): boolean {
     const symbol = checker.getSymbolAtLocation(name);
-    const statements = symbol ? findStatements(follow(symbol)) : [];
+    const statements = symbol ? findStatements(resolveAlias(symbol)) : [];
     return statements.length === 0 || statements.some((statement) => reached.has(statement));
   }
 
-  function follow(symbol: Symbol): Symbol {
+  function resolveAlias(symbol: Symbol): Symbol {
     return symbol.flags & SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
   }
 
@@ -130,7 +130,7 @@ function writeFile(file: SourceFile, { reached, isReached }: ReturnType<typeof c
       return pickNames(statement, names.elements, ({ name }) => isReached(name));
     }
     if (isExportAssignment(statement) || isModuleDeclaration(statement))
-      throw new Error(`${file.fileName}: no other kind of export is known here: ${statement.getText()}`);
+      throw new Error(`${file.fileName}: this kind of export is not supported: ${statement.getText()}`);
     return reached.has(statement) ? indentWithTabs(statement.getFullText().trim()) : "";
   });
   const written = lines.filter((line) => line !== "");

@@ -25,7 +25,7 @@ if (!values["no-build"]) build();
 const key = `sk-demo-${randomBytes(12).toString("hex")}`;
 let worker: ChildProcess | undefined;
 let gateway: Awaited<ReturnType<typeof startGateway>> | undefined;
-let stopping = false;
+let isStopping = false;
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => void stop(0));
 // the page, the secrets and the Worker's storage belong to this run only, so that several demos can run
 const folder = mkdtempSync(join(tmpdir(), "sluice-demo-"));
@@ -42,7 +42,7 @@ const address = `http://127.0.0.1:${port}`;
 worker = startWorker(gateway.url);
 const log = collectLog(worker);
 worker.on("exit", (code) => {
-  if (!stopping) fail(`The Worker ended with ${code}:\n${log()}`);
+  if (!isStopping) fail(`The Worker ended with ${code}:\n${log()}`);
 });
 await waitForServer(address);
 console.log(`
@@ -163,8 +163,8 @@ function tryPort(wanted: number): Promise<number | undefined> {
 }
 
 async function stop(code: number): Promise<never> {
-  if (!stopping) {
-    stopping = true;
+  if (!isStopping) {
+    isStopping = true;
     console.log("\nStopping …");
     signalGroup(worker, "SIGTERM");
     await Promise.all([waitForGroupEnd(worker, 3000), gateway?.close()]);

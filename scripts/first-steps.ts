@@ -17,7 +17,7 @@ import { openWorkshop, type Started, type Workshop } from "../tests/support/new-
 /*
  * Measures a newcomer's first steps with each framework: from an empty folder to a reply, and on to a reply of the
  * production build. Follows the README of each app, with the packed packages and the newest frameworks of the registry.
- * Prints a table. A step that fails is a stop, with its reason below the table.
+ * Prints a table. A failed step ends an app, with the reason below the table.
  *
  *   node scripts/first-steps.ts              all, after a build
  *   node scripts/first-steps.ts react next   some
@@ -41,27 +41,34 @@ const apps: readonly App[] = [
   ...Object.keys(managers).map((template) => ({ title: template, template, path: "/" })),
   ...made.map(([name, template, command, path]) => ({ title: `${name}, --add`, template, command, path })),
 ];
-const early = ["create", "install", "first response"];
-const late = ["build", "checklist", "response in production"];
-const titles = ["app", ...early, "a response after", ...late, "in production after", "stops"];
+const developmentSteps = ["create", "install", "first response"];
+const productionSteps = ["build", "checklist", "response in production"];
+const titles = [
+  "app",
+  ...developmentSteps,
+  "a response after",
+  ...productionSteps,
+  "in production after",
+  "stops",
+];
 
-const wanted = process.argv.slice(2);
+const chosen = process.argv.slice(2);
 const stops: string[] = [];
 print(titles);
 print(titles.map(() => "---"));
-for (const app of apps.filter(({ title }) => wanted.length === 0 || wanted.includes(title))) {
-  const { seconds, stop } = await walk(app);
+for (const app of apps.filter(({ title }) => chosen.length === 0 || chosen.includes(title))) {
+  const { seconds, stop } = await measureApp(app);
   const sum = (...names: readonly string[]) =>
     names.every((name) => name in seconds)
-      ? `${Math.round(names.reduce((all, name) => all + (seconds[name] ?? 0), 0))}`
+      ? `${Math.round(names.reduce((sum, name) => sum + (seconds[name] ?? 0), 0))}`
       : "–";
   const sumEach = (names: readonly string[]) => names.map((name) => sum(name));
   print([
     app.title,
-    ...sumEach(early),
-    sum(...early),
-    ...sumEach(late),
-    sum(...early, ...late),
+    ...sumEach(developmentSteps),
+    sum(...developmentSteps),
+    ...sumEach(productionSteps),
+    sum(...developmentSteps, ...productionSteps),
     stop ? "1" : "0",
   ]);
   if (stop !== undefined) stops.push(`\n${app.title}: ${stop}`);
@@ -74,17 +81,17 @@ function print(cells: readonly string[]): void {
   console.log(`| ${cells.join(" | ")} |`);
 }
 
-async function walk(app: App): Promise<Row> {
+async function measureApp(app: App): Promise<Row> {
   const shop = openWorkshop();
   const seconds: Record<string, number> = {};
   try {
-    // a registry user would have the packed packages already
+    // pack before the first step: users get packed packages from the registry
     shop.pack();
     await runSteps(app, shop, async (name, step) => {
       console.error(`${app.title}: ${name}`);
-      const from = performance.now();
+      const startedAt = performance.now();
       const result = await step();
-      seconds[name] = (performance.now() - from) / 1000;
+      seconds[name] = (performance.now() - startedAt) / 1000;
       return result;
     });
     return { seconds };
@@ -95,23 +102,23 @@ async function walk(app: App): Promise<Row> {
   }
 }
 
-type Take = <Result>(name: string, step: () => Promise<Result>) => Promise<Result>;
+type Measure = <Result>(name: string, step: () => Promise<Result>) => Promise<Result>;
 
-async function runSteps({ template, command, path }: App, shop: Workshop, take: Take): Promise<void> {
+async function runSteps({ template, command, path }: App, shop: Workshop, measure: Measure): Promise<void> {
   const commands = managers[template] as ManagerCommands;
-  await take("create", () => createApp(shop, template, command));
-  await take("install", () => shop.install("app"));
-  const dev = await take("first response", () => sendFirst(shop, commands, path));
+  await measure("create", () => createApp(shop, template, command));
+  await measure("install", () => shop.install("app"));
+  const dev = await measure("first response", () => sendFirst(shop, commands, path));
   await dev.stop();
-  await take("build", async () => commands.build && shop.run("app", commands.build));
-  const deployed = await take("checklist", () => runChecked(shop, commands));
-  await take("response in production", async () => {
+  await measure("build", async () => commands.build && shop.run("app", commands.build));
+  const deployed = await measure("checklist", () => runChecked(shop, commands));
+  await measure("response in production", async () => {
     const link = await invite(shop, "app");
     return commands.hasPage ? sendInPage(link, "Hello") : requestDeployed(shop, "app", deployed.url);
   });
   await deployed.stop();
-  const open = await openSecrets(shop, "app");
-  if (open.length > 0) throw new Error(`git would commit ${open.join(", ")}`);
+  const unprotected = await openSecrets(shop, "app");
+  if (unprotected.length > 0) throw new Error(`git would commit ${unprotected.join(", ")}`);
 }
 
 async function createApp(shop: Workshop, template: string, command?: readonly string[]): Promise<void> {

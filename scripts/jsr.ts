@@ -18,7 +18,7 @@ interface Manifest {
 }
 
 const root = join(import.meta.dirname, "..");
-/** Packages that JSR gets; the others are commands or need a bundler. */
+/** Packages on JSR. The others are commands or need a bundler. */
 const names = [
   "core",
   "stores",
@@ -75,7 +75,7 @@ function findTypes({ exports }: Manifest): ReadonlyMap<string, string> {
   );
 }
 
-/** Copies a module without its source map. An entry names its declarations, and those name the types of React. */
+/** Copies a module without its source map. An entry names its declarations, and declarations name the types of React. */
 function copyModule(from: string, folder: string, file: string, declarations: string | undefined): void {
   const source = readFileSync(join(from, file), "utf8").replace(/^\/\/# sourceMappingURL=.*$/m, "");
   const types = declarations === undefined ? "" : `/* @ts-self-types="${declarations}" */\n`;

@@ -95,28 +95,28 @@ function checkAddress(): void {
 function checkVersions(): void {
   const changesets = globSync(".changeset/*.md", { cwd: root, exclude: ["**/README.md"] });
   if (changesets.length === 0) return;
-  const at = join(folder, "versions");
+  const target = join(folder, "versions");
   const files = [
     "package.json",
     "pnpm-workspace.yaml",
     ".changeset/*",
     "packages/*/{package.json,CHANGELOG.md}",
   ];
-  for (const file of globSync(files, { cwd: root })) cpSync(join(root, file), join(at, file));
-  run([join(root, "node_modules/.bin/changeset"), "version"], at);
+  for (const file of globSync(files, { cwd: root })) cpSync(join(root, file), join(target, file));
+  run([join(root, "node_modules/.bin/changeset"), "version"], target);
   for (const file of changesets) {
     const [, names = ""] = /^---\n(.*?)\n---/s.exec(readFileSync(join(root, file), "utf8")) ?? [];
     for (const [, name = ""] of names.matchAll(/"(.+?)":/g)) {
-      const changelog = join(at, "packages", name.replace("@sluice/", ""), "CHANGELOG.md");
+      const changelog = join(target, "packages", name.replace("@sluice/", ""), "CHANGELOG.md");
       if (globSync(changelog).length === 0) throw new Error(`${file}: ${name} got no changelog`);
     }
   }
 }
 
 function checkJSR(): void {
-  const at = join(folder, "jsr");
-  writeForJSR(at);
-  run([join(bin, "deno"), "publish", "--dry-run", "--allow-dirty"], at);
+  const target = join(folder, "jsr");
+  writeForJSR(target);
+  run([join(bin, "deno"), "publish", "--dry-run", "--allow-dirty"], target);
 }
 
 function checkLicences(): void {
@@ -130,21 +130,21 @@ function checkLicences(): void {
 function checkContents(): void {
   const problems: string[] = [];
   for (const [name, tarball] of tarballs ?? []) {
-    const at = join(folder, "contents", name);
-    mkdirSync(at, { recursive: true });
-    execFileSync("tar", ["-xzf", tarball, "-C", at]);
-    const files = globSync("package/**/*.*", { cwd: at }).map((file) => file.slice("package/".length));
+    const target = join(folder, "contents", name);
+    mkdirSync(target, { recursive: true });
+    execFileSync("tar", ["-xzf", tarball, "-C", target]);
+    const files = globSync("package/**/*.*", { cwd: target }).map((file) => file.slice("package/".length));
     const unneeded = files.filter((file) =>
       /\.(?:test|spec)\.|tsbuildinfo|\.tgz$|^test\/|\.env|^src\/|^docs\/|\.map$/.test(file),
     );
     const missing = ["README.md", "package.json", "LICENSE"].filter(
-      (file) => globSync(join(at, "package", file)).length === 0,
+      (file) => globSync(join(target, "package", file)).length === 0,
     );
     problems.push(
       ...unneeded.map((file) => `${name}: ${file} is not needed`),
       ...missing.map((file) => `${name}: ${file} is missing`),
     );
-    const ranges = readFileSync(join(at, "package/package.json"), "utf8");
+    const ranges = readFileSync(join(target, "package/package.json"), "utf8");
     if (/"(?:workspace|catalog):/.test(ranges)) problems.push(`${name}: a version is that of the workspace`);
   }
   if (problems.length > 0) throw new Error(problems.join("\n"));
@@ -152,14 +152,14 @@ function checkContents(): void {
 
 /** Installs the tarballs in a fresh project, and imports each entry there. */
 function install({ name, install, node }: Manager): void {
-  const at = join(folder, name);
-  writeProject(at, tarballs ?? new Map());
+  const target = join(folder, name);
+  writeProject(target, tarballs ?? new Map());
   const code = `for (const name of ${JSON.stringify(entries)}) {
   const names = Object.keys(await import(name));
   if (names.length === 0) throw new Error(name + " exports nothing");
 }
 `;
-  writeFileSync(join(at, "import.mjs"), code);
-  run(install, at, createYarnSettings(folder));
-  run([...node, "import.mjs"], at, createYarnSettings(folder));
+  writeFileSync(join(target, "import.mjs"), code);
+  run(install, target, createYarnSettings(folder));
+  run([...node, "import.mjs"], target, createYarnSettings(folder));
 }

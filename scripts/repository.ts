@@ -18,15 +18,15 @@ const page = `https://github.com/${name}`;
 const repository = { type: "git", url: `git+${page}.git` };
 write("package.json", { homepage: `${page}#readme`, repository, bugs: { url: `${page}/issues` } });
 for (const folder of readdirSync(join(root, "packages"))) {
-  const at = `packages/${folder}`;
-  write(`${at}/package.json`, {
-    homepage: `${page}/tree/main/${at}#readme`,
-    repository: { ...repository, directory: at },
+  const packagePath = `packages/${folder}`;
+  write(`${packagePath}/package.json`, {
+    homepage: `${page}/tree/main/${packagePath}#readme`,
+    repository: { ...repository, directory: packagePath },
     bugs: { url: `${page}/issues` },
   });
-  // a registry shows the README without the files beside it
-  const readme = join(root, at, "README.md");
-  const toAbsolute = (_: string, path: string) => `](${page}/blob/main/${posix.join(at, path)})`;
+  // a registry shows the README without its neighboring files
+  const readme = join(root, packagePath, "README.md");
+  const toAbsolute = (_: string, path: string) => `](${page}/blob/main/${posix.join(packagePath, path)})`;
   writeFileSync(readme, readFileSync(readme, "utf8").replace(/\]\((\.\.?\/[^)\s]+)\)/g, toAbsolute));
 }
 

@@ -53,12 +53,12 @@ function writeTypes({ program, checker }: Project, source: string, built: string
     const type = checker.getDeclaredTypeOfSymbol(symbol);
     written.push({ name: symbol.name, doc, fields: writeFields(type, "    ") });
   }
-  writeFileSync(built, `${text}\n${written.map((one) => writeInterface(one, written)).join("")}`);
+  writeFileSync(built, `${text}\n${written.map((type) => writeInterface(type, written)).join("")}`);
 
   function writeFields(type: Type, indent: string): readonly string[] {
     const isOptional = ({ flags }: Symbol) => (flags & SymbolFlags.Optional ? 1 : 0);
-    const inOrder = checker.getPropertiesOfType(type).toSorted((a, b) => isOptional(a) - isOptional(b));
-    return inOrder.map((field) => {
+    const sorted = checker.getPropertiesOfType(type).toSorted((a, b) => isOptional(a) - isOptional(b));
+    return sorted.map((field) => {
       const name = /^\w+$/.test(field.name) ? field.name : JSON.stringify(field.name);
       const mark = isOptional(field) ? "?" : "";
       const fieldType = checker.getTypeOfSymbol(field);
@@ -100,8 +100,8 @@ function writeTypes({ program, checker }: Project, source: string, built: string
   function findReference(name: Symbol, type: Type): string {
     const path = name.declarations[0]?.path ?? "";
     const text = checker.typeToString(type, undefined, NO_TRUNCATION);
-    const other = inferred.split("\n").find((line) => line.endsWith(` = ${text};`));
-    if (path === source) return other ? (/^export type (\w+)/.exec(other)?.[1] ?? text) : text;
+    const alias = inferred.split("\n").find((line) => line.endsWith(` = ${text};`));
+    if (path === source) return alias ? (/^export type (\w+)/.exec(alias)?.[1] ?? text) : text;
     const from = relative(dirname(source), path).replace(/\.ts$/, ".js");
     return `import("${from.startsWith(".") ? from : `./${from}`}").${text}`;
   }
@@ -109,7 +109,7 @@ function writeTypes({ program, checker }: Project, source: string, built: string
 
 /** Writes an interface. If it contains all fields of another interface, it extends that interface. */
 function writeInterface({ name, doc, fields }: Written, all: readonly Written[]): string {
-  const parts = all.filter((one) => one.fields.length < fields.length && isPart(one.fields, fields));
+  const parts = all.filter((other) => other.fields.length < fields.length && isPart(other.fields, fields));
   const [base] = parts.toSorted((a, b) => b.fields.length - a.fields.length);
   const own = fields.filter((field) => !base?.fields.includes(field));
   return `${doc}export interface ${name}${base ? ` extends ${base.name}` : ""} {\n${own.join("")}}\n`;
@@ -133,7 +133,7 @@ function sortUnion(parts: readonly string[]): string {
   return [...(isBoolean ? ["boolean"] : []), ...values, ...absent].join(" | ");
 }
 
-/** Checks for a named type that a module of this package exports. */
+/** Returns true for a named type that a module of this package exports. */
 function isOurs({ name, declarations }: Symbol): boolean {
   const isHelper = ["RequestOf", "RequestsOf", "ReadonlyFields", "DeepReadonly", "With"].includes(name);
   return (

@@ -15,9 +15,9 @@ import { chromiumFlags, findChromium } from "./chromium.ts";
  */
 
 const folder = fileURLToPath(new URL("../docs/pictures/", import.meta.url));
-/** Maximum time of one frame in the recording, in milliseconds. */
-const LONGEST_MS = 1500;
-const FRAME_MS = 120;
+/** Maximum and minimum time of one frame in the recording, in milliseconds. */
+const MAX_FRAME_MS = 1500;
+const MIN_FRAME_MS = 120;
 
 interface Frame {
   readonly image: Buffer;
@@ -41,9 +41,9 @@ try {
   await demo.interrupt();
 }
 
-/** Takes a screenshot of a message that streams, beside the file of the room with its marked line. */
+/** Takes a screenshot of a streaming message, next to the file of the room with its marked line. */
 async function recordHero(): Promise<void> {
-  const page = await open(1440, 900);
+  const page = await openPage(1440, 900);
   await page.getByRole("button", { name: "Stream a response" }).click();
   await page.mouse.move(0, 0);
   await page.getByRole("heading", { name: "The result" }).waitFor({ timeout: 120_000 });
@@ -60,12 +60,12 @@ async function recordHero(): Promise<void> {
 
 /** Records the same message: cut, reloaded, and complete at the end. */
 async function recordCut(): Promise<void> {
-  const page = await open(1200, 750);
+  const page = await openPage(1200, 750);
   const devtools = await page.context().newCDPSession(page);
   const frames = await record(devtools);
   await page.waitForTimeout(800);
   await page.getByRole("button", { name: "Cut" }).click();
-  // the client reads on after the last event
+  // the client resumes after the last event
   await page.getByRole("list", { name: "Calls" }).getByText("200, 200").waitFor();
   await page.waitForTimeout(1500);
   await page.reload();
@@ -76,9 +76,9 @@ async function recordCut(): Promise<void> {
   await page.context().close();
 }
 
-/** Takes a screenshot of `labs/devtools` after a cut message was resumed. */
+/** Takes a screenshot of `labs/devtools` with a resumed message. */
 async function shootDevtools(): Promise<void> {
-  const page = await open(1440, 900);
+  const page = await openPage(1440, 900);
   await page.getByRole("button", { name: "Cut" }).click();
   await page.getByRole("button", { name: "Regenerate" }).waitFor({ timeout: 120_000 });
   await page.getByRole("tab", { name: "Faults" }).click();
@@ -121,7 +121,7 @@ async function shootComponents(): Promise<void> {
   await gateway.close();
 }
 
-async function open(width: number, height: number, address = demo.address): Promise<Page> {
+async function openPage(width: number, height: number, address = demo.address): Promise<Page> {
   const page = await (
     await browser.newContext({ viewport: { width, height }, colorScheme: "dark" })
   ).newPage();
@@ -147,10 +147,11 @@ async function record(devtools: CDPSession): Promise<Frame[]> {
 async function createAnimation(frames: readonly Frame[]): Promise<Buffer> {
   const spaced: Frame[] = [];
   for (const frame of frames)
-    if (spaced.length === 0 || (frame.at - (spaced.at(-1)?.at ?? 0)) * 1000 >= FRAME_MS) spaced.push(frame);
+    if (spaced.length === 0 || (frame.at - (spaced.at(-1)?.at ?? 0)) * 1000 >= MIN_FRAME_MS)
+      spaced.push(frame);
   const delay = spaced.map(({ at }, index) => {
     const next = spaced[index + 1]?.at;
-    return Math.round(Math.min(LONGEST_MS, next === undefined ? LONGEST_MS : (next - at) * 1000));
+    return Math.round(Math.min(MAX_FRAME_MS, next === undefined ? MAX_FRAME_MS : (next - at) * 1000));
   });
   const images = await Promise.all(
     spaced.map(({ image }) => sharp(image).resize(960, 600, { fit: "fill" }).png().toBuffer()),

@@ -27,7 +27,7 @@ const { values } = readOptions({
     trace: { type: "string" },
   },
 });
-const first = Number(values.seed);
+const firstSeed = Number(values.seed);
 
 /** Steps of the scenarios by kind. A step without a fault has no kind. */
 const kinds: readonly (readonly [string, RegExp])[] = [
@@ -42,7 +42,7 @@ const kinds: readonly (readonly [string, RegExp])[] = [
   ["pages offline", /^go offline/],
   ["faults of the storage, and unreadable records", /^(change disk|corrupt)/],
   ["wrong clocks, and sessions that were over", /^(jump clock|sign out|end session)/],
-  ["orders that are asked for again", / again$/],
+  ["repeated requests", / again$/],
   ["steps of another user", /^stranger/],
 ];
 
@@ -52,9 +52,9 @@ else await run(Number(values.seeds ?? 1000));
 
 async function run(seeds: number): Promise<void> {
   const { search, findShortest, report, createPlan, simulate } = await loadSimulation();
-  if (values.trace) writeFileSync(values.trace, (await simulate(createPlan(first))).trace.join("\n"));
+  if (values.trace) writeFileSync(values.trace, (await simulate(createPlan(firstSeed))).trace.join("\n"));
   const startedAt = process.cpuUsage();
-  const figures = await search(first, seeds);
+  const figures = await search(firstSeed, seeds);
   const days = (figures.simulatedMs / 86_400_000).toFixed(1);
   console.log(`${figures.seeds} simulations, ${days} days, ${figures.steps} steps, ${figures.events} events`);
   console.log(`${measureCPUSeconds(startedAt)} s of CPU`);
@@ -71,7 +71,7 @@ async function run(seeds: number): Promise<void> {
 async function runUploads(seeds: number): Promise<void> {
   const { searchUploads } = await loadUploads();
   const startedAt = process.cpuUsage();
-  const { simulations, counts, failing } = await searchUploads(first, seeds);
+  const { simulations, counts, failing } = await searchUploads(firstSeed, seeds);
   console.log(`${simulations} simulations of uploads\n${measureCPUSeconds(startedAt)} s of CPU`);
   print(counts);
   for (const { seed, failure, trace } of failing)
@@ -80,44 +80,46 @@ async function runUploads(seeds: number): Promise<void> {
 }
 
 async function putBack(seeds: number): Promise<void> {
-  const look = { simulations: lookInSimulations, uploads: lookInUploads };
+  const searchers = { simulations: searchSimulations, uploads: searchUploadSimulations };
   const tree = createScratchTree();
   process.on("exit", tree.remove);
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(1));
-  const count = { found: 0, unapplied: 0, lost: 0 };
+  const count = { found: 0, unapplied: 0, missed: 0 };
   for (const { name, search, patch } of readKnownBugs(values.only)) {
     const sources = tree.apply(patch);
     if (!sources) {
       count.unapplied += 1;
-      console.log(`no patch   ${name}: does not apply; write it again for the present sources`);
+      console.log(`no patch   ${name}: does not apply; update it for the current sources`);
       continue;
     }
-    const where = await look[search](sources, seeds);
-    count[where === undefined ? "lost" : "found"] += 1;
-    console.log(where === undefined ? `not found  ${name} (${seeds} seeds)` : `found      ${name}: ${where}`);
+    const location = await searchers[search](sources, seeds);
+    count[location === undefined ? "missed" : "found"] += 1;
+    console.log(
+      location === undefined ? `not found  ${name} (${seeds} seeds)` : `found      ${name}: ${location}`,
+    );
   }
   console.log(
-    `${count.found} found, ${count.lost} not found, ${count.unapplied} without a patch that applies`,
+    `${count.found} found, ${count.missed} not found, ${count.unapplied} without a patch that applies`,
   );
-  if (count.lost + count.unapplied > 0) process.exitCode = 1;
+  if (count.missed + count.unapplied > 0) process.exitCode = 1;
 }
 
-async function lookInSimulations(sources: Sources, seeds: number): Promise<string | undefined> {
+async function searchSimulations(sources: Sources, seeds: number): Promise<string | undefined> {
   const { scenarios, simulate, search, findShortest } = await loadSimulation(sources);
   for (const { name, plan } of scenarios) {
     const { failure } = await simulate(plan);
     if (failure !== undefined) return `the scenario "${name}": ${failure}`;
   }
-  const { failing } = await search(first, seeds, () => true);
+  const { failing } = await search(firstSeed, seeds, () => true);
   const [[kind, [seed]] = ["", []]] = [...failing];
   return seed === undefined
     ? undefined
     : `seed ${seed}, ${(await findShortest(seed)).plan.steps.length} steps: ${kind}`;
 }
 
-async function lookInUploads(sources: Sources, seeds: number): Promise<string | undefined> {
+async function searchUploadSimulations(sources: Sources, seeds: number): Promise<string | undefined> {
   const { searchUploads } = await loadUploads(sources);
-  const [found] = (await searchUploads(first, seeds, () => true)).failing;
+  const [found] = (await searchUploads(firstSeed, seeds, () => true)).failing;
   return found && `seed ${found.seed}, ${found.trace.length} requests and visits: ${found.failure}`;
 }
 

@@ -21,8 +21,8 @@ const FILE = "scripts/sizes.json";
 const PAGE = "docs/performance.md";
 const TABLE_HEAD = "| import | minified, gzip |";
 const TABLE = /^\| import +\| minified, gzip +\|\n(?:\|.*\n)*/m;
-/** Relative growth from which a figure is marked. */
-const MARKED = 0.1;
+/** Relative growth above which a figure is marked. */
+const MARKED_GROWTH = 0.1;
 
 const printed = execFileSync(join(root, "node_modules/.bin/size-limit"), ["--json"], {
   cwd: root,
@@ -46,7 +46,7 @@ for (const { name, size } of measured) {
   const before = base[name];
   const added =
     before === undefined ? "new" : `${size < before ? "" : "+"}${(size - before).toLocaleString("en")}`;
-  const mark = before !== undefined && size > before * (1 + MARKED) ? "  more than a tenth" : "";
+  const mark = before !== undefined && size > before * (1 + MARKED_GROWTH) ? "  more than a tenth" : "";
   console.log(
     [name.padEnd(longest), size.toLocaleString("en").padStart(9), added.padStart(8), mark].join(""),
   );
@@ -59,7 +59,7 @@ function readFiguresOfMain(): Figures {
       const from = runGit("merge-base", "HEAD", main).trim();
       return JSON.parse(runGit("show", `${from}:${FILE}`)) as Figures;
     } catch {
-      // the next one
+      // try the next branch name
     }
   return JSON.parse(readFileSync(join(root, FILE), "utf8")) as Figures;
 }

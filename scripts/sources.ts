@@ -20,10 +20,10 @@ export const sources: Readonly<Record<string, string>> = Object.fromEntries(
         return [[name + entry.slice(1), join(root, dirname(path), file)] as const];
       });
     })
-    .sort(([one], [other]) => other.length - one.length || one.localeCompare(other)),
+    .sort(([a], [b]) => b.length - a.length || a.localeCompare(b)),
 );
 
-/** The same as aliases for exact names. */
+/** The sources as aliases for exact package names. */
 export const aliases = Object.entries(sources).map(([name, replacement]) => ({
   find: new RegExp(`^${name}$`),
   replacement,

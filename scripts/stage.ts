@@ -51,8 +51,8 @@ export function stagePackage(folder: string): string {
     write(join(staged, path), Buffer.from(text), statSync(join(folder, path)).mode);
   for (const path of [...copies, ...pages]) copy(join(folder, path), join(staged, path));
   copy(join(root, "LICENSE"), join(staged, "LICENSE"));
-  const wanted = new Set(["LICENSE", ...texts.keys(), ...copies, ...pages]);
-  for (const path of listFiles(staged)) if (!wanted.has(path)) rmSync(join(staged, path), { force: true });
+  const expected = new Set(["LICENSE", ...texts.keys(), ...copies, ...pages]);
+  for (const path of listFiles(staged)) if (!expected.has(path)) rmSync(join(staged, path), { force: true });
   return staged;
 }
 
@@ -64,8 +64,8 @@ function findModules(folder: string, { exports, bin }: Manifest): ReadonlySet<st
     if (found.has(name) || !path.endsWith(".js") || !existsSync(path)) return;
     found.add(name);
     // any string with the path of a module: `import`, `import()`, `new URL`
-    for (const [, other = ""] of readFileSync(path, "utf8").matchAll(/["'`](\.{1,2}\/[^"'`\s]+)["'`]/g))
-      visit(join(dirname(path), other));
+    for (const [, imported = ""] of readFileSync(path, "utf8").matchAll(/["'`](\.{1,2}\/[^"'`\s]+)["'`]/g))
+      visit(join(dirname(path), imported));
   };
   for (const path of [exports, bin].flatMap(findTexts)) visit(join(folder, path));
   return found;
@@ -76,7 +76,7 @@ function shorten(module: string): string {
   const reexports = joinReexports(module);
   if (reexports !== undefined) return reexports;
   const keepNames = { keep_fnames: true, keep_classnames: true };
-  // the annotation of a returned call would move before `return`, and Rollup warns of it there
+  // terser would move the annotation of a returned call before `return`, where Rollup warns about it
   const { code = "" } = minify_sync(module.replaceAll("return /* @__PURE__ */ ", "return "), {
     module: true,
     ...keepNames,
@@ -102,7 +102,7 @@ function joinReexports(module: string): string | undefined {
   const lines = [...module.matchAll(IMPORT)].map(([, list, from]) => {
     const names = split(list).flatMap((name) => {
       const [outer = "", local = outer] = name.split(" as ");
-      return (exported.get(local) ?? []).map((as) => (as === outer ? outer : `${outer} as ${as}`));
+      return (exported.get(local) ?? []).map((alias) => (alias === outer ? outer : `${outer} as ${alias}`));
     });
     return names.length > 0 ? `export{${names}}from${from};` : `import${from};`;
   });

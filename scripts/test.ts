@@ -24,7 +24,7 @@ import type { Tier } from "./test/tiers.ts";
  *   --quick     what an edit needs: types, and the client's and the hooks' tests in Node
  *   --ci        (none), then the `.ci.` tests; a file that fails runs once more alone
  *   --nightly   the `.nightly.` tests, and long searches
- *   --repeat N FILES   the files N times, shuffled, beside busy loops
+ *   --repeat N FILES   the files N times, shuffled, next to busy loops
  *
  * The files run in at most four shards, one more than the machine has cores: tests wait for pages and processes. Checks
  * and the build run in parallel. The last line says `N passed, N failed`.
@@ -131,7 +131,7 @@ async function runScripts(tier: "quick" | Tier): Promise<void> {
   }
 }
 
-/** Runs the random tests for longer, then the nightly scripts, one of which changes the sources. */
+/** Runs the random tests for longer, then the nightly scripts. One of these scripts changes the sources. */
 async function runSearches(): Promise<void> {
   for (const [nth, { runs, args }] of searches.entries()) {
     const results = join(folder, `search-${nth}.jsonl`);
@@ -155,13 +155,13 @@ async function repeat(count: number, chosen: readonly string[]): Promise<void> {
 
 /** Runs a failed file once more, alone. If it passes, its failures are listed as flaky. */
 async function runAgain(file: FileResult): Promise<void> {
-  const again = await runAlone(["--project", file.project, file.file], env);
-  if (!again) return;
+  const results = await runAlone(["--project", file.project, file.file], env);
+  if (!results) return;
   flaky.push(...file.failures.splice(0));
-  file.passed = again.reduce((sum, { passed }) => sum + passed, 0);
+  file.passed = results.reduce((sum, { passed }) => sum + passed, 0);
 }
 
-/** Runs a file once more, alone, during which the runtime of its pool ended. */
+/** Runs a file once more, alone, after the runtime of its pool crashed during the file. */
 async function runCrashedAgain(
   { file, failure }: { readonly file: string; readonly failure: string },
   tier: string,
@@ -184,13 +184,13 @@ async function runAlone(
   return status === 0 && again.files.length > 0 && isGreen ? again.files : undefined;
 }
 
-/** Appends text to a file that people may read, and that CI keeps as an artifact. */
+/** Appends text to a file that CI stores as an artifact. */
 function appendToCache(name: string, text: string): void {
   mkdirSync(cache, { recursive: true });
   appendFileSync(join(cache, name), `${text}\n`);
 }
 
-/** Prints the last lines. CI reads the last one. */
+/** Prints the summary, and exits. CI reads its last line. */
 function end(): never {
   const passed = files.reduce((sum, file) => sum + file.passed, 0);
   const skipped = files.reduce((sum, file) => sum + file.skipped.length, 0);

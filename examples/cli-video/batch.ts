@@ -3,8 +3,8 @@ import { createClient } from "@sluice/core";
 import { fileStorage } from "@sluice/stores/node";
 
 /*
- * Makes an image of each argument, four at a time, and prints their addresses. The script may be killed at any time:
- * started again with the same arguments, it goes on, and pays for none twice.
+ * Makes an image for each argument, four at a time, and prints their URLs. You can kill the script at any time: started
+ * again with the same arguments, it continues, and pays for no image twice.
  */
 
 const client = createClient({

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createClient, createVideoTask, type VideoTaskHandle, watchVideoTask } from "@sluice/core";
 
 /*
- * Makes a video. The script may be killed at any time: started again, it goes on with the task that it has in
+ * Makes a video. You can kill the script at any time: started again, it continues with the task that it has in
  * `video-task.json`, and pays for no second one.
  */
 

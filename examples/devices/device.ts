@@ -6,7 +6,7 @@ import { type RemoteStorage, remoteStorage, serverRunner } from "@sluice/sync";
 export interface Device {
   readonly client: Client;
   readonly storage: RemoteStorage;
-  /** Opens a conversation. The server runs its turns, so that the page may be closed. */
+  /** Opens a conversation. The server runs its turns, so that the user can close the page. */
   openChat(id: string): ChatStore;
   /** Returns what to show about the sync. */
   describeSync(): string;

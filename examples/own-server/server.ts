@@ -2,7 +2,7 @@ import { createClient, streamChat, toResponse } from "@sluice/core";
 
 /*
  * A backend between the page and the gateway. It has the key, the system prompt and the choice of the model; the page
- * sends messages only. `deno serve server.ts`, `bun server.ts`, or any host that takes a `fetch(request)`.
+ * sends messages only. Run `deno serve server.ts` or `bun server.ts`, or use any host with a `fetch(request)`.
  */
 
 const client = createClient({
@@ -10,7 +10,7 @@ const client = createClient({
   apiKey: process.env["GATEWAY_API_KEY"] ?? "sk-test",
 });
 
-/** A message as the page may send it. Nothing else of its request reaches the gateway. */
+/** A message of the page. Nothing else of its request reaches the gateway. */
 interface Message {
   readonly role: "user" | "assistant";
   readonly content: string;

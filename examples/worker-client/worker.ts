@@ -8,7 +8,7 @@ interface Env {
 /** A Worker that uses the client itself: POST a text, and get its summary as JSON. */
 export default {
   async fetch(request: Request, env: Env): Promise<Response> {
-    // yours: refuse strangers here
+    // add your own check of users here
     if (request.method !== "POST") return new Response("POST a text", { status: 405 });
     const client = createClient({ baseURL: env.GATEWAY_URL, apiKey: env.GATEWAY_API_KEY });
     try {
@@ -19,7 +19,7 @@ export default {
           max_tokens: 2000,
           messages: [{ role: "user", content: `Summarize in three sentences:\n\n${await request.text()}` }],
         },
-        // a caller that leaves ends the gateway's work, too
+        // a disconnected caller also ends the gateway's work
         { signal: request.signal },
       );
       return Response.json({ summary: message.content, isWhole: outcome === "complete" });

@@ -1,15 +1,15 @@
 import { defineConfig } from "tsup";
 
 /**
- * A file for each file, so that a bundler drops what nobody imports. What it needs of the core and of prices goes in, so that
- * nothing has to be installed.
+ * Emits one file for each source file, so that bundlers drop unused plugins. Bundles the used code of core and prices, so
+ * that users install no further package.
  */
 export default defineConfig({
   entry: ["src/**/*.ts"],
   format: "esm",
   target: "es2022",
   platform: "neutral",
-  // "node:sqlite" has no other name
+  // "node:sqlite" exists only with its prefix
   removeNodeProtocol: false,
   external: [/^node:/, /^@sluice\/worker-proxy/, "aws4fetch", "pg"],
   clean: true,

@@ -13,9 +13,9 @@ import { createBaselineError, createCall, openTests } from "./tests.ts";
  * Accepts several files or folders of one suite. `--skip 10` skips the first ten of the sample, to continue a stopped
  * run.
  *
- * Unless `--quick` is set, the whole project decides last: no mutant counts as killed that would survive otherwise. One
- * run of the project records which tests reach which location. With `--near`, all runs use only the suite's nearby
- * files: a survivor may be killed by another file, but a killed mutant is killed.
+ * One run of the project records which tests reach which location. A mutant that survives these tests runs against the
+ * whole project, unless `--quick` is set. With `--near`, all runs use only the suite's nearby files: other files may
+ * still kill a survivor.
  */
 
 interface Suite {
@@ -135,21 +135,21 @@ const all = positionals.flatMap(findMutants);
 const chosen = shuffle(all, Number(values.seed)).slice(Number(values.skip), Number(values.sample));
 console.log(`${all.length} places to change in ${positionals.join(", ")}, ${chosen.length} of them tried`);
 const tests = await openTests(suite.project, values.near ? Object.values(suite.near).flat() : []);
-const listTests = await withSources(insertAllCalls(chosen), tests.covering);
+const listTests = await withSources(insertAllCalls(chosen), tests.findCovering);
 const survivors: Mutant[] = [];
 for (const [index, mutant] of chosen.entries()) {
   const covering = listTests(index);
   const startedAt = Date.now();
   const failure = await withSources([[mutant.file, applyMutant(mutant)]], async () => {
     for (const round of planRounds(mutant, covering)) {
-      const found = await tests.failure(round);
-      if (found) return found;
+      const failure = await tests.findFailure(round);
+      if (failure) return failure;
     }
     return undefined;
   });
   if (failure?.file) {
-    // a change may break the loading of a file, but so does a package that is not built
-    const withoutChange = await tests.failure(tests.inFiles([failure.file]));
+    // a file that does not load may also need a package that is not built
+    const withoutChange = await tests.findFailure(tests.findByFile([failure.file]));
     if (withoutChange) throw createBaselineError(withoutChange);
   }
   if (!failure) survivors.push(mutant);
@@ -173,14 +173,14 @@ function planRounds(
 ): (readonly TestCase[] | undefined)[] {
   const [, names = []] = Object.entries(suite?.near ?? {}).find(([part]) => file.includes(part)) ?? [];
   const isNear = (test: TestCase) => names.some((name) => test.module.moduleId.includes(name));
-  const splitByDuration = (tried: readonly TestCase[]) => {
-    const quick = tried.filter((test) => (test.diagnostic()?.duration ?? 0) < QUICK_MS);
-    const slow = tried.filter((test) => !quick.includes(test));
+  const splitByDuration = (candidates: readonly TestCase[]) => {
+    const quick = candidates.filter((test) => (test.diagnostic()?.duration ?? 0) < QUICK_MS);
+    const slow = candidates.filter((test) => !quick.includes(test));
     return [quick.filter(isNear), quick.filter((test) => !isNear(test)), slow];
   };
-  // code in another process, such as a worker, prints no number
-  const unseen = tests.inFiles(names).filter((test) => !covering.includes(test));
-  const rounds = [...splitByDuration(covering), ...splitByDuration(unseen)].filter(
+  // code in another process, such as a worker, reports no coverage
+  const uncovered = tests.findByFile(names).filter((test) => !covering.includes(test));
+  const rounds = [...splitByDuration(covering), ...splitByDuration(uncovered)].filter(
     ({ length }) => length > 0,
   );
   return runsAtLoad || !values.quick ? [...rounds, undefined] : rounds;
@@ -190,8 +190,8 @@ function planRounds(
 function insertAllCalls(mutants: readonly Mutant[]): (readonly [string, string])[] {
   const numbered = [...mutants.entries()];
   return [...new Set(mutants.map(({ file }) => file))].map((file) => {
-    const ofFile = numbered.filter(([, mutant]) => mutant.file === file);
-    return [file, insertCalls(file, ofFile, createCall)];
+    const inFile = numbered.filter(([, mutant]) => mutant.file === file);
+    return [file, insertCalls(file, inFile, createCall)];
   });
 }
 
@@ -231,6 +231,6 @@ async function withSources<Result>(
 function write(sources: readonly (readonly [file: string, source: string])[]): void {
   for (const [file, source] of sources) {
     writeFileSync(file, source);
-    tests.changed(file);
+    tests.invalidate(file);
   }
 }

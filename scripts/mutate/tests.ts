@@ -3,7 +3,7 @@ import { createVitest, type TestCase, type TestModule, type TestSpecification } 
 
 /** A run of tests that failed. */
 export interface Failure {
-  /** Name of the first failed test, the error of the run, or `"no end"` if the tests hang. */
+  /** Name of the first failed test, the error of the run, or `"timeout"` if the tests hang. */
   readonly by: string;
   /** File that failed without a failing test: it can't be loaded, or its setup fails. */
   readonly file?: string;
@@ -12,18 +12,18 @@ export interface Failure {
 /** The tests of one project, in a process that caches all unchanged files between runs. */
 export interface Tests {
   /** Runs tests, by default all, until the first one fails. Returns undefined if none fails. */
-  readonly failure: (tests?: readonly TestCase[]) => Promise<Failure | undefined>;
+  readonly findFailure: (tests?: readonly TestCase[]) => Promise<Failure | undefined>;
   /**
    * Runs all tests. Returns the tests that printed a number with {@link createCall}, by the number. A number that was
    * printed only outside tests has all tests of the file.
    *
    * @throws if a test or a file fails
    */
-  readonly covering: () => Promise<(number: number) => readonly TestCase[]>;
+  readonly findCovering: () => Promise<(number: number) => readonly TestCase[]>;
   /** Returns the tests of the files whose path contains one of these parts. */
-  readonly inFiles: (parts: readonly string[]) => readonly TestCase[];
+  readonly findByFile: (parts: readonly string[]) => readonly TestCase[];
   /** Reports a changed file. */
-  readonly changed: (file: string) => void;
+  readonly invalidate: (file: string) => void;
   readonly close: () => Promise<void>;
 }
 
@@ -32,7 +32,7 @@ const MARK = "covered-by-mutate:";
 const TEST_MS = 30_000;
 /** Time limit of a run: this time, plus a multiple of the first duration of its tests. */
 const RUN_MS = 30_000;
-const TIMES = 5;
+const DURATION_FACTOR = 5;
 
 /** Creates the call with which the source prints a number, once per test. */
 export function createCall(number: number): string {
@@ -82,11 +82,11 @@ export async function openTests(project: string, files: readonly string[] = []):
   const specifications = await vitest.globTestSpecifications([...files]);
 
   return {
-    failure(tests) {
-      const usualMs = (tests ?? all).reduce((sum, test) => sum + (test.diagnostic()?.duration ?? 0), 0);
-      return run(tests ? listSpecifications(tests) : specifications, RUN_MS + TIMES * usualMs);
+    findFailure(tests) {
+      const firstMs = (tests ?? all).reduce((sum, test) => sum + (test.diagnostic()?.duration ?? 0), 0);
+      return run(tests ? listSpecifications(tests) : specifications, RUN_MS + DURATION_FACTOR * firstMs);
     },
-    async covering() {
+    async findCovering() {
       const byNumber = new Map<number, Set<string>>();
       onLog = (text, taskId = "") => {
         for (const [, number, file = ""] of text.matchAll(new RegExp(`${MARK}(\\d+)@(.*)`, "g"))) {
@@ -109,19 +109,19 @@ export async function openTests(project: string, files: readonly string[] = []):
         );
       };
     },
-    inFiles: (parts) => all.filter(({ module }) => parts.some((part) => module.moduleId.includes(part))),
-    changed: (file) => vitest.invalidateFile(resolve(file)),
+    findByFile: (parts) => all.filter(({ module }) => parts.some((part) => module.moduleId.includes(part))),
+    invalidate: (file) => vitest.invalidateFile(resolve(file)),
     close: () => vitest.close(),
   };
 
-  async function run(chosen: readonly TestSpecification[], mostMs: number): Promise<Failure | undefined> {
+  async function run(chosen: readonly TestSpecification[], maxMs: number): Promise<Failure | undefined> {
     failure = undefined;
     const stop = () => {
-      failure ??= { by: "no end" };
+      failure ??= { by: "timeout" };
       // the second call terminates the workers
       for (let call = 0; call < 2; call += 1) vitest.cancelCurrentRun("keyboard-input").catch(() => {});
     };
-    const timer = mostMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(stop, mostMs);
+    const timer = maxMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(stop, maxMs);
     await vitest.runTestSpecifications([...chosen]);
     clearTimeout(timer);
     return failure;
@@ -131,7 +131,7 @@ export async function openTests(project: string, files: readonly string[] = []):
 /** Creates the error of a failed run without a change. */
 export function createBaselineError({ by, file }: Failure): Error {
   const location = file === undefined ? "A test" : relative("", file);
-  return new Error(`${location} fails without a change, so that nothing can be said of one: ${by}`);
+  return new Error(`${location} fails without a change, so no mutant can be tested: ${by}`);
 }
 
 function readMessage(module: TestModule): string {

@@ -13,7 +13,7 @@ export function readDurations(): Durations {
   return recorded;
 }
 
-/** Adds the durations of a run to the recorded ones. Drops removed files. */
+/** Adds the durations of a run to the recorded durations. Drops removed files. */
 export function recordDurations(durations: Durations): void {
   const all = readDurations();
   for (const [project, files] of Object.entries(durations)) all[project] = { ...all[project], ...files };

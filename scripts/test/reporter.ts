@@ -31,7 +31,7 @@ export default class ResultReporter implements Reporter {
       seconds: readSeconds(module),
       passed: 0,
       skipped: [],
-      failures: module.errors().map((error) => this.failure(file, error, module)),
+      failures: module.errors().map((error) => this.describeFailure(file, error, module)),
       slowest: [],
     };
     const output = this.printed.get(module.id);
@@ -61,7 +61,7 @@ export default class ResultReporter implements Reporter {
     const title = `${file} > ${test.fullName}`;
     const output = this.printed.get(test.id);
     if (state === "failed") {
-      for (const error of errors) result.failures.push(this.failure(title, error, test));
+      for (const error of errors) result.failures.push(this.describeFailure(title, error, test));
     } else if (output) result.failures.push(`${title}: ${output}`);
     else if (state === "passed") result.passed++;
     else if (!isFiltered(this.vitest))
@@ -77,8 +77,8 @@ export default class ResultReporter implements Reporter {
     this.vitest?.logger.error(errorMarks.end);
   }
 
-  private failure(title: string, error: SerializedError, of: TestCase | TestModule): string {
-    this.print(title, () => this.vitest?.logger.printError(error, { project: of.project }));
+  private describeFailure(title: string, error: SerializedError, source: TestCase | TestModule): string {
+    this.print(title, () => this.vitest?.logger.printError(error, { project: source.project }));
     return `${title}: ${readFirstLine(error.message)}`;
   }
 }

@@ -11,11 +11,11 @@ export type Tier = (typeof tiers)[number];
 const tiers = ["test", "ci", "nightly"] as const;
 
 /** Projects that test the build. They build it if it is missing. */
-const ofBuilt = ["apps", "docs", "in a DOM", "pages", "studio", "clients", "recipes"];
+const builtProjects = ["apps", "docs", "in a DOM", "pages", "studio", "clients", "recipes"];
 
-/** Checks if a project tests the build. */
+/** Returns true if a project tests the build. */
 export function needsBuild(project: string): boolean {
-  return ofBuilt.includes(project) || project.startsWith("lab ");
+  return builtProjects.includes(project) || project.startsWith("lab ");
 }
 
 /** Tier from the environment. Undefined for all files. */
@@ -31,12 +31,14 @@ export function filterTier<Project extends ViteUserConfig>(
   since: Tier = "test",
 ): Project[] {
   if (chosen && tiers.indexOf(chosen) < tiers.indexOf(since)) return [];
-  const run = tiers.filter(
+  const included = tiers.filter(
     (tier) => !chosen || tier === chosen || (chosen === since && isBefore(tier, since)),
   );
-  const left = tiers.filter((tier) => tier !== "test" && !run.includes(tier));
-  const include = run.flatMap((tier) => (project.test?.include ?? []).map((glob) => createGlob(glob, tier)));
-  const exclude = [...(project.test?.exclude ?? []), ...left.map((tier) => `**/*.${tier}.test.*`)];
+  const otherTiers = tiers.filter((tier) => tier !== "test" && !included.includes(tier));
+  const include = included.flatMap((tier) =>
+    (project.test?.include ?? []).map((glob) => createGlob(glob, tier)),
+  );
+  const exclude = [...(project.test?.exclude ?? []), ...otherTiers.map((tier) => `**/*.${tier}.test.*`)];
   const cwd = project.test?.root ?? project.root ?? process.cwd();
   if (globSync(include, { cwd, exclude: ["**/node_modules/**", ...exclude] }).length === 0) return [];
   return [{ ...project, test: { ...project.test, include, exclude } }];

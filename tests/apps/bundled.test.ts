@@ -30,7 +30,7 @@ test("A page that imports every entry is built without a warning, though much of
     build: {
       outDir: "out",
       minify: false,
-      // the builds of others may tell how long they took
+      // other bundlers print how long they took
       rolldownOptions: {
         input: page,
         onLog: (level, { message }) => level === "warn" && warnings.push(message),
@@ -38,6 +38,6 @@ test("A page that imports every entry is built without a warning, though much of
     },
   });
   expect(warnings).toEqual([]);
-  // lazy modules are still files of their own
+  // lazy modules are still separate files
   expect(globSync("out/assets/*.js", { cwd: folder }).length).toBeGreaterThan(5);
 });

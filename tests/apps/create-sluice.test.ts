@@ -156,7 +156,7 @@ describe.each(templates)("a new app of %s", (template) => {
     const production = read(`${app}/.env.production.local`);
     expect(production).toMatch(/^SESSION_SECRET=$/m);
     expect(production).not.toMatch(/^\w*SECRET=.+$/m);
-    // a file whose secret was left out gets none, either
+    // a file without a secret stays without a secret
     writeFileSync(join(folder, app, ".env.production.local"), "APP_URL=https://chat.example\n");
     create(app, "--add");
     expect(read(`${app}/.env.production.local`)).toMatch(/^SESSION_SECRET=$/m);

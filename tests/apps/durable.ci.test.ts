@@ -86,6 +86,6 @@ test("a video in two tabs is pushed to both, polled by one object, and found aga
 
   const polls = emulator.requests.filter(({ method, path }) => method === "GET" && path.startsWith(PATH));
   expect(emulator.requests.filter(({ method, path }) => method === "POST" && path === PATH)).toHaveLength(1);
-  // each of the three tabs polls once, and learns that the proxy has events; the object polls at once, and once or twice later
+  // each of the three tabs polls once, and finds that the proxy has events; the object polls immediately, and once or twice later
   expect(polls.length).toBeLessThanOrEqual(6);
 }, 60_000);

@@ -40,7 +40,7 @@ function next(args: readonly string[], env: Readonly<Record<string, string>>, si
   return { child, printed };
 }
 
-/** Returns an address with a port below the ephemeral range, so that no other process takes it. */
+/** Returns an address with a port below the ephemeral range, so that no other process uses it. */
 async function freeAddress(): Promise<string> {
   for (let port = 20_000 + (process.pid % 5000); port < 30_000; port += 1) {
     const free = await serve(emulator, { port }).catch(() => undefined);

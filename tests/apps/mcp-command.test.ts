@@ -140,7 +140,7 @@ async function sluice(env: Record<string, string>, args: readonly string[], stop
   });
   child.stderr.on("data", (bytes) => {
     err += bytes;
-    // the second Ctrl+C would end the process at once
+    // a second Ctrl+C would end the process immediately
     if (stopsAt?.test(err) && !isStopped) isStopped = child.kill("SIGINT");
   });
   child.stdin.end();

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
-/* The sign-in that all new apps share, as their server's files have it. */
+/* The sign-in of all new apps, from the built files of their server. */
 
-/** Only the build puts the server of an app together, so that these types are written here. */
+/** The build creates the server of an app, so the types of its modules are written here. */
 const server = new URL("../../packages/create-sluice/dist/templates/deno/server/", import.meta.url);
 type Env = Readonly<Record<"APP_URL" | "GATEWAY_URL" | "GATEWAY_API_KEY" | "SESSION_SECRET", string>>;
 const { respond }: { respond: (request: Request, env: Env) => Promise<Response> } = await import(
@@ -19,7 +19,7 @@ const env: Env = {
   GATEWAY_API_KEY: "sk-of-the-gateway",
   SESSION_SECRET: "a secret of 32 characters or more",
 };
-const here = "http://localhost:5173";
+const devOrigin = "http://localhost:5173";
 const post = (page: string, path: string, token?: string) =>
   respond(
     new Request(page + path, {
@@ -30,7 +30,7 @@ const post = (page: string, path: string, token?: string) =>
         "content-type": "application/json",
         ...(token && { authorization: `Bearer ${token}` }),
       },
-      // a model that is not listed: who gets that far is signed in, and nothing is sent
+      // only a signed-in user gets the refusal of this unlisted model; nothing is sent
       body: JSON.stringify({ model: "unlisted", messages: [] }),
     }),
     env,
@@ -52,15 +52,15 @@ afterEach(() => {
 
 test("The development user is signed in at once, and is marked as such", async () => {
   vi.stubEnv("NODE_ENV", "development");
-  const opened = await (await session(here)).json();
+  const opened = await (await session(devOrigin)).json();
   expect(opened).toMatchObject({ user: "development:user", isDevelopment: true });
-  expect(await chat(here, opened.token)).toBe("model_not_allowed");
+  expect(await chat(devOrigin, opened.token)).toBe("model_not_allowed");
 });
 
 describe("the development user of a new app is refused by everything but this machine in development (case 170)", () => {
   test.each(["production", "", undefined, "staging"])("NODE_ENV %s signs no user in", async (mode) => {
     vi.stubEnv("NODE_ENV", mode);
-    expect((await session(here)).status).toBe(401);
+    expect((await session(devOrigin)).status).toBe(401);
   });
 
   test.each(["http://192.168.1.4:5173", "http://evil.example:5173", "https://chat.example.com"])(
@@ -81,7 +81,7 @@ describe("the development user of a new app is refused by everything but this ma
 
   test("A page of another origin is refused, in development too", async () => {
     vi.stubEnv("NODE_ENV", "development");
-    const request = new Request(`${here}/api/v1/chat/completions`, {
+    const request = new Request(`${devOrigin}/api/v1/chat/completions`, {
       method: "POST",
       headers: { origin: "http://localhost:9999", authorization: `Bearer ${await token("session", "ada")}` },
     });
@@ -103,8 +103,9 @@ describe("a link in production", () => {
 
   test("A link of another secret and an expired link open nothing", async () => {
     const other = await token("invite", "ada", "another secret of 32 characters or more");
-    const over = await sign("invite", "ada", -60, env.SESSION_SECRET);
-    for (const link of [other, over, "nonsense"]) expect((await session(env.APP_URL, link)).status).toBe(401);
+    const expired = await sign("invite", "ada", -60, env.SESSION_SECRET);
+    for (const link of [other, expired, "nonsense"])
+      expect((await session(env.APP_URL, link)).status).toBe(401);
   });
 
   test("A server without its secret signs no user in, and tells only its operator", async () => {

@@ -113,7 +113,7 @@ test("the built packages work on Node 22: client, proxy and emulator over socket
   });
 });
 
-/** An app whose types come through from the AI SDK. */
+/** An app that uses types of the AI SDK. */
 const chat = `import { createSluice } from "@sluice/ai-sdk";
 import { createChatTransport } from "@sluice/ai-sdk/transport";
 import { createClient } from "@sluice/core";
@@ -131,9 +131,9 @@ describe("the types compile with every check on", { timeout: 600_000 }, () => {
   const folder = createTemporaryFolder("types");
   const all = Object.keys(entries);
   const inPages = all.filter((entry) => entry.startsWith("@sluice/react"));
-  /** Entries whose types name types of Node. */
+  /** Entries with types of Node in their declarations. */
   const onNode = all.filter((entry) => /(?:proxy\/node|postgres|serve|recordings)$/.test(entry));
-  /** Entries that use packages of others, whose types name types of Node and of pages. */
+  /** Entries with types of other packages, which use types of Node and of browsers. */
   const bridges = all.filter((entry) => /(?:ai-sdk|mcp)(?:\/|$)/.test(entry));
   const everywhere = all.filter((entry) => ![...inPages, ...onNode, ...bridges].includes(entry));
   const project = (lib: readonly string[], types: readonly string[], files: readonly string[]) => ({

@@ -127,7 +127,7 @@ describe("with React Native's own fetch", () => {
 
 describe("with the wrapper of the guide", () => {
   test("a response is streamed by a fetch that takes no Request", async () => {
-    /** Takes an address and options, as the `fetch` of `expo/fetch`. */
+    /** Has the parameters of `fetch` of `expo/fetch`. */
     const expoFetch = (url: string, init: RequestInit) => fetch(url, init);
     const { client, rules } = createTestClient({
       fetch: async (request) => {

@@ -41,7 +41,7 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
       target,
       server: () => running,
       createUser: (user: string) => createUserClient(user, target),
-      /** Kills it as a machine loses power, and starts it again. Requests wait meanwhile. */
+      /** Kills the server, like a power failure, and starts it again. Requests wait until then. */
       async crash() {
         const { signal, ended } = await running;
         signal("SIGKILL");

@@ -25,7 +25,7 @@ describe("the template with Durable Objects", () => {
     for (; response.status === 200 && created <= 10; created += 1)
       response = await deployed.worker.request(spender, videos, video);
     expect([response.status, response.error?.["code"]]).toEqual([429, "budget_exhausted"]);
-    // more where midnight came in between
+    // more if midnight passes during the test
     expect(created).toBeGreaterThanOrEqual(5);
     expect((await deployed.worker.request(spender, chats, chat)).status).toBe(429);
     expect((await deployed.worker.request(other, chats, chat)).status).toBe(200);
@@ -57,7 +57,7 @@ describe("the template with Durable Objects", () => {
     const { request } = deployed.other("for visitors");
     const from = { "cf-connecting-ip": "203.0.113.9" };
     const statuses: number[] = [];
-    // a period of the limit may end in between: then twice as many pass
+    // the period of the limit may end during the test: then twice as many requests pass
     for (let nth = 0; statuses.at(-1) !== 429 && nth < 44; nth += 1)
       statuses.push((await request(await signIn(`anon-${nth}`), videos, video, from)).status);
     expect(statuses.at(-1)).toBe(429);

@@ -85,7 +85,7 @@ test("a deploy of the Worker in front ends no response, and no byte of it is los
   const path = `/v1/chat/streams/${response.headers.get("x-stream-id")}`;
 
   await before.stop();
-  // the object stores what comes while no Worker is in front
+  // the object stores what the gateway sends without a running Worker
   send(chunk("two"));
   const after = await start("wrangler.front.jsonc");
   const again = await fetch(after.origin + path, { headers: { authorization, "last-event-id": "1" } });

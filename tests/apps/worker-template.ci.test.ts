@@ -6,7 +6,7 @@ describe("the template by wrangler.durable.jsonc", () => {
   testTemplate("wrangler.durable.jsonc", 54.5, closingWithObjects);
 });
 
-// all of it is in the other configuration, too
+// the other configuration contains the same code
 describe("the template by wrangler.jsonc", () => {
   testTemplate("wrangler.jsonc", 36.7, closing);
 });

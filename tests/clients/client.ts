@@ -47,7 +47,7 @@ export interface RiverTool {
 export interface Client {
   readonly complete: (call: ChatCall) => Promise<Reply>;
   readonly stream?: (call: ChatCall) => Promise<Reply>;
-  /** Asks for one tool, and returns its call without running it. */
+  /** Requests a call of one tool, and returns the call without running it. */
   readonly callTool?: (call: ChatCall, tool: RiverTool) => Promise<Call | undefined>;
   /** Lets the client run the tools until the last message. */
   readonly runTools?: (call: ChatCall, tools: readonly RiverTool[]) => Promise<Reply>;
@@ -58,7 +58,7 @@ export interface Client {
   readonly byTool?: (call: ChatCall) => Promise<unknown>;
   /** Requests an object of `riverSchema` in JSON mode, with the schema in the messages. */
   readonly byJSON?: (call: ChatCall) => Promise<unknown>;
-  /** Asks with `functions`, the forerunner of tools. */
+  /** Requests with `functions`, the predecessor of tools. */
   readonly byFunctions?: (call: ChatCall) => Promise<unknown>;
   /** Draws, and returns the bytes or the address of each image. */
   readonly draw?: (
@@ -70,7 +70,7 @@ export interface Client {
   readonly asDeveloper?: (call: ChatCall) => Promise<Reply>;
   /** Requests several replies at once. */
   readonly several?: (call: ChatCall, count: number) => Promise<unknown>;
-  /** Asks by the endpoint `/responses`. */
+  /** Sends a request to the endpoint `/responses`. */
   readonly respond?: (call: ChatCall) => Promise<Reply>;
   readonly listModels?: () => Promise<unknown>;
 }

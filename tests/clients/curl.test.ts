@@ -118,7 +118,7 @@ async function* run({ baseURL, apiKey }: Access, path: string, body?: object, si
   const options = ["-sS", "-N", "--fail-with-body", "--retry", "2", "-H", `authorization: Bearer ${apiKey}`];
   const child = spawn("curl", [...options, ...sent, baseURL + path], { ...(signal && { signal }) });
   const closed = once(child, "close");
-  // an abort kills it, and may come before its output is read to the end
+  // the abort kills curl, perhaps before all its output is read
   closed.catch(() => undefined);
   child.stdin.end(body && JSON.stringify(body));
   let output = "";

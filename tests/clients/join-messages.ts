@@ -1,4 +1,4 @@
-/** Joins the message of an error and the messages of the errors in it. */
+/** Joins the messages of an error and its causes. */
 export function joinMessages(error: unknown): string {
   if (typeof error !== "object" || error === null) return String(error);
   const {

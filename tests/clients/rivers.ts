@@ -42,7 +42,7 @@ export const riverJSONSchema = {
   additionalProperties: false as const,
 };
 
-/** Instructions for clients whose JSON mode takes no schema. */
+/** Instructions for clients without a schema in their JSON mode. */
 export const schemaInWords = `Answer with JSON that fits this JSON Schema: ${JSON.stringify(riverJSONSchema)}`;
 
 /** Converts a call to the messages of a chat request. An image belongs to the last message. */

@@ -59,7 +59,7 @@ test("a word of a page that is only searched is not shown in its excerpt", () =>
   expect(page).not.toContain("⟦");
 });
 
-/** Names of the fields of exported interfaces whose name ends in `Options`. */
+/** The field names of the exported interfaces that end in `Options`. */
 function listOptions(source: string, exported: ReadonlySet<string>): string[] {
   return [...source.matchAll(/^export interface (\w*Options)\b.*?^\}/gms)]
     .filter(([, name = ""]) => exported.has(name))

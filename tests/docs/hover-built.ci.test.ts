@@ -28,7 +28,7 @@ const compilerOptions = {
   lib: ["es2023", "dom", "dom.iterable", "dom.asynciterable"],
   types: [],
 };
-// `/**/` marks each name whose hover is read
+// `/**/` marks each name; the test reads its hover
 const consumer = `
 import { type ChatRequestMessage, type Client, createAsset, createVideoTask, generateImages, type StandardSchema, streamChat } from "@sluice/core";
 import { type ChatStoreOptions, createChatStore, useChatStream, useImages, useVideoTask } from "@sluice/react";

@@ -197,7 +197,7 @@ test("A user reads no records of another, and stores nothing that is no JSON", a
   expect(await listKeys(owner)).not.toContain("a");
 });
 
-/** The part of a browser's `EventSource` that the page uses: it comes back with the last id where a stream ends. */
+/** The part of a browser's `EventSource` that the page uses. After the end of a stream it reconnects with the last id. */
 class EventSourceOfTests {
   static readonly CLOSED = 2;
   readyState = 0;

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { writeFilesOfPage } from "../support/page-files.ts";
 import { createChatRequest, GATEWAY_KEY, openNetwork, type Worker } from "../support/recipe-network.ts";
 
-/* The recipe of metrics: a Worker with a data set, and a server that a scraper asks. */
+/* The recipe of metrics: a Worker with a data set, and a server for a scraper. */
 
 const root = `${import.meta.dirname}/../../`;
 const files = writeFilesOfPage("docs/recipes/metrics.md");

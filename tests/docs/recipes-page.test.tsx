@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { writeFilesOfPage } from "../support/page-files.ts";
 import { createChatRequest, GATEWAY_KEY, openNetwork, type Worker } from "../support/recipe-network.ts";
 
-/* The recipes whose result is on the page, as they stand on their pages. */
+/* The recipes with a result on the page, as the documentation has them. */
 
 afterEach(() => {
   cleanup();

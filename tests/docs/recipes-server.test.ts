@@ -15,7 +15,7 @@ import {
 } from "../support/recipe-network.ts";
 import { createTemporaryFolder } from "../support/temporary.ts";
 
-/* The recipes for a server, as they stand on their pages: a client of the page in front, the emulator behind. */
+/* The recipes for a server, as the documentation has them, between a page's client and the emulator. */
 
 const env = { GATEWAY_API_KEY: GATEWAY_KEY };
 const PROXY_SECRET = "jP4mXw8Rz1Kc7Vb3Nq9Ld5Ht2Gf6Ys0A";

@@ -7,7 +7,7 @@ import { importJWK, jwtVerify } from "jose";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { writeFilesOfPage } from "../support/page-files.ts";
 
-/* The recipe of Web Push: the proxy's signed webhook in front, a push service on a socket behind. */
+/* The recipe of Web Push, between the proxy's signed webhook and a push service on a socket. */
 
 const WEBHOOK_SECRET = `whsec_${Buffer.from("a secret of the app, 32 and more").toString("base64")}`;
 const SERVICE = "https://fcm.googleapis.com";

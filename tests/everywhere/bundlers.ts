@@ -195,7 +195,7 @@ declare const page: {
   send(text: string): Promise<{ outcome: string; error?: string }>;
 };
 
-/** Serves the built page with the policy, and chats in it: with a refusal that is repeated, and without a network. */
+/** Serves the built page with the policy, and chats in it: with a repeated refusal, and without a network. */
 async function readProblem(out: string): Promise<string | undefined> {
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
   const fetch: typeof emulator.fetch = async (input) => {

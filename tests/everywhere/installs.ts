@@ -30,7 +30,7 @@ export function installEverywhere(folder: string, tarballs: ReadonlyMap<string, 
     mkdirSync(at, { recursive: true });
     const attempt = attempted(() => {
       writeProject(at, tarballs);
-      // without it Yarn takes the folder for a part of this repository
+      // without this file, Yarn treats the folder as a part of this repository
       if (name === "Yarn") writeFileSync(join(at, "yarn.lock"), "");
       const printed = run(install, at, settings).split("\n");
       const warnings = printed.filter((line) => /\bwarn|deprecat/i.test(line) && !OTHERS.test(line));

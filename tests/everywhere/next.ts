@@ -60,7 +60,7 @@ async function withNext<Result>(
   const next = [process.execPath, join(folder, "node_modules/next/dist/bin/next")];
   if (!existsSync(join(at, ".next/BUILD_ID")))
     run([...next, "build"], at, { NODE_ENV: "production", NEXT_TELEMETRY_DISABLED: "1" });
-  // another process may take the port before the app does
+  // another process may use the port before the app does
   for (let left = 5; left > 0; left -= 1) {
     const address = `http://127.0.0.1:${await freePort()}`;
     const [program = "", ...args] = [...next, "start", "-H", "127.0.0.1", "-p", new URL(address).port];

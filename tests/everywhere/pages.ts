@@ -20,7 +20,7 @@ export interface Pages {
   readonly url: string;
   /** Paths that were requested since the last call. */
   readonly requested: () => string[];
-  /** The next report. Rejects when none came in three minutes. */
+  /** Resolves to the next report. Rejects after three minutes without a report. */
   readonly report: () => Promise<Report>;
   readonly close: () => void;
 }

@@ -17,7 +17,7 @@ import { startServers } from "./servers.ts";
  * registry. A platform that this machine lacks is skipped, with what to install.
  *
  *   --only platforms | bundlers | types | installs   runs one part
- *   --platform <text>                  runs the platforms whose name has this text; the other rows stay
+ *   --platform <text>                  runs the platforms with this text in their name; the other rows stay
  *   --typescript <version>             compiles with one TypeScript; the other rows stay
  */
 
@@ -159,7 +159,7 @@ function formatResult(
   return readsAhead && names.includes("backpressure") ? "✓, reads ahead" : "✓";
 }
 
-/** Writes each row as soon as it is known, because all rows take ten minutes of CPU. */
+/** Writes each row immediately, because all rows together need ten minutes of CPU. */
 function runTypes(): void {
   copyProgram(app);
   const [, ...before] = tableUnder("TypeScript");

@@ -26,7 +26,7 @@ export interface Servers {
   readonly close: () => void;
 }
 
-/** Starts the servers of a project. `pageOrigin` may call the proxy. */
+/** Starts the servers of a project. The proxy accepts requests of `pageOrigin`. */
 export async function startServers(folder: string, pageOrigin: string): Promise<Servers> {
   const gatewayProcess = spawn(process.execPath, ["gateway.js"], {
     cwd: folder,

@@ -4,7 +4,7 @@ import { DONE, frame } from "../../packages/core/test/support/gateway.js";
 import type { RunOptions, RunResult } from "./run-request.ts";
 import type { Script } from "./server.ts";
 
-/* Faults that need a real socket. The core meets each one in Node, in Chromium and behind the proxy in workerd. */
+/* Faults that need a real socket. The core is tested with each fault in Node, in Chromium and behind the proxy in workerd. */
 
 /** A fault of the gateway, and how a call has to end that meets it. */
 export interface Fault extends Pick<RunOptions, "timeout" | "length" | "retries"> {
@@ -14,7 +14,7 @@ export interface Fault extends Pick<RunOptions, "timeout" | "length" | "retries"
   readonly overMs?: number;
   readonly script: Script;
   readonly ends: Partial<RunResult>;
-  /** The end behind the proxy. False if the tests of the proxy or of its limits have this fault. */
+  /** The outcome behind the proxy. False if the tests of the proxy or of its limits have this fault. */
   readonly proxied?: Partial<RunResult> | false;
   /** The end in Node, if it differs. */
   readonly inNode?: Partial<RunResult>;

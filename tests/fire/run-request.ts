@@ -19,7 +19,7 @@ export interface RunOptions {
   readonly length?: number | undefined;
   /** Address that is fetched as soon as a part of the response has come. */
   readonly seen?: string | undefined;
-  /** A limit in milliseconds that is over once this address has responded, however long that takes. */
+  /** A timeout that ends after this address has responded. */
   readonly over?: { readonly ms: number; readonly at: string } | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface RunOptions {
 export interface RunResult {
   /** Outcome of a turn, `created`, or the name of the error. */
   readonly end: string;
-  /** The text of the response, or the part of it that an error has. */
+  /** The text of the response, or the part of the text in the error. */
   readonly text: string;
   /** The reason, the phase or the status of an error. */
   readonly detail?: string | number | undefined;
@@ -37,7 +37,7 @@ export interface RunResult {
   readonly printed: string;
 }
 
-/** Sends one request, and tells how it ended. */
+/** Sends one request, and returns how it ended. */
 export async function runRequest({
   baseURL,
   apiKey,
@@ -87,7 +87,7 @@ export async function runRequest({
   }
 }
 
-/** Waits for a response, with repeats: a browser may use a connection that the server has just closed. */
+/** Waits for a response. Retries, because a browser may use a connection that the server has just closed. */
 async function arrivedAt(address: string, signal?: AbortSignal): Promise<void> {
   for (let attempt = 1; ; attempt += 1)
     try {

@@ -5,11 +5,11 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 export interface Wire {
   /** Number of earlier requests on this connection. */
   readonly nth: number;
-  /** Reads the body to its end. Nothing of it is read before. */
+  /** Reads the whole body. Before this call, the server reads nothing of it. */
   body(): Promise<string>;
   /** Writes; resolves to false if the client has closed the connection. */
   write(bytes: string | Uint8Array): Promise<boolean>;
-  /** Writes the same bytes again and again, for as long as the client reads them. */
+  /** Writes the same bytes repeatedly while the client reads them. */
   flood(bytes: string, times: number): Promise<void>;
   /** Waits until the client has fetched `/seen`: by then it has read everything written so far. */
   seen(): Promise<void>;

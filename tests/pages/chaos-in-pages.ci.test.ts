@@ -183,7 +183,7 @@ async function openScenario(html: Readonly<Record<string, string>>, options: Emu
 }
 
 /**
- * Listens on one of ten ports of this process below the ephemeral range, so that no other process takes it during a
+ * Listens on one of ten ports of this process below the ephemeral range, so that no other process uses it during a
  * restart.
  */
 async function listen(handler: Parameters<typeof serve>[0]): Promise<Served> {

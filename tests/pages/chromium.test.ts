@@ -12,7 +12,7 @@ test.skipIf(!findChromium())(
       ([, names = ""]) => names.split(","),
     );
     expect(playwright).not.toEqual([]);
-    // of several such switches Chromium takes the last
+    // Chromium uses the last of several such switches
     expect(ours).toEqual(expect.arrayContaining(playwright));
   },
 );

@@ -106,7 +106,7 @@ describe.skipIf(!findChromium())("video tasks in real pages (skipped where there
     await opened.waitForFunction(() => page.state().pauseReason === "offline");
     await opened.unroute("**/v1/**");
     await scenario.clock.advance(600_000);
-    // as when the user comes back to the tab
+    // the user returns to the tab
     await opened.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
     await opened.waitForFunction(() => page.state().status === "success");
     expect(scenario.creates).toEqual(["one"]);
@@ -116,7 +116,7 @@ describe.skipIf(!findChromium())("video tasks in real pages (skipped where there
     const { opened: left, id } = await tabWithTask("left");
     const right = await tab("right");
     await right.evaluate((id) => page.attach(id), id);
-    // a headless browser shows all of its tabs: this one is told that it is not
+    // a headless browser shows all its tabs: hide this tab by an event
     await left.evaluate(() => {
       Object.defineProperty(document, "visibilityState", { value: "hidden", configurable: true });
       document.dispatchEvent(new Event("visibilitychange"));

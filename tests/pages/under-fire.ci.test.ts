@@ -44,7 +44,7 @@ async function meet(
   expect(result).toMatchObject(ends);
   await fire.closed();
   expect(fire.written()).toBeLessThan(megabytes * MB);
-  // a page of this machine asks for the server's health, too, to tell why a connection failed
+  // a page of this machine also requests the server's health, to find why a connection failed
   expect(fire.requests.filter(({ line }) => line !== "GET /health")).toHaveLength(1);
   expectNoKey(result.printed);
 }
@@ -71,7 +71,7 @@ describe("the client in Node", () => {
 
   test.each([
     ["stream", "complete", 1],
-    // what may be billed is not sent again
+    // a request that may be billed is not sent again
     ["create", "ConnectionError", 0],
   ] as const)("meets a connection that closes under its second request: %s", async (call, end, repeated) => {
     const body = call === "create" ? '{"task_id":"t"}' : COMPLETION;
@@ -85,7 +85,7 @@ describe("the client in Node", () => {
       return wire.reset();
     });
     const ends: string[] = [];
-    // the platform may open another connection before it uses one again
+    // the platform may open another connection before it reuses an existing connection
     while (!isClosed && ends.length < 20)
       ends.push((await runRequest({ call, retries: 1, baseURL: gateway.url, apiKey: KEY })).end);
     expect(isClosed).toBe(true);

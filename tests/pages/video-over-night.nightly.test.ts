@@ -94,7 +94,7 @@ describe.skipIf(!findChromium())("a video over night (skipped where there is no 
     process.stdout.write(
       `workerd idle, at the cut, after the upload, after the download: ${figures.join(", ")}\n`,
     );
-    // miniflare's R2 is in the same process, whose heap grows before it is collected: what follows takes no more
+    // miniflare's R2 runs in the same process: its heap grows first, and then stays at this size
     expect(peak - uploaded).toBeLessThan(BYTES);
 
     // 3. the tab is closed, then the task ends

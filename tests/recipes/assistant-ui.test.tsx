@@ -9,7 +9,7 @@ import { numbered, openGateway } from "./gateway.ts";
 /* The files of the guide "assistant-ui", with its newest components. */
 
 const files = writeFilesOfExample("assistant-ui");
-// loaded here because it takes seconds, which would count for the first test
+// loading takes seconds, which would count for the first test
 const { Chat } = await files<{ Chat: FunctionComponent<object> }>("chat.tsx");
 let gateway: ReturnType<typeof openGateway>;
 let nth = 0;

@@ -1,7 +1,7 @@
 type Listener = (value?: unknown) => void;
 type Gateway = (request: Request) => Promise<Response>;
 
-/** The native half of Expo's `fetch`: a response that tells its listeners of each piece. */
+/** The native part of Expo's `fetch`: a response that calls its listeners with each piece. */
 export class NativeResponse {
   private readonly listeners = new Map<string, Listener>();
   response: Response | undefined;

@@ -1,7 +1,7 @@
 import { type ClientOptions, createClient } from "@sluice/core";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 
-/** The emulator, and a client of it that repeats nothing, as a page has both. */
+/** The emulator, and a client without retries. */
 export function openGateway(options: EmulatorOptions = {}, clientOptions: Partial<ClientOptions> = {}) {
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY, ...options });
   const client = createClient({ ...emulator.clientOptions, retry: { limit: 0 }, ...clientOptions });

@@ -2,7 +2,7 @@ import { svelte } from "@sveltejs/vite-plugin-svelte";
 import vue from "@vitejs/plugin-vue";
 import solid from "vite-plugin-solid";
 
-/** Compilers of the frameworks whose guides are tested, for `vitest.config.ts`. React's files are left to Vite. */
+/** Compilers of the frameworks in the guides, for `vitest.config.ts`. Vite compiles React's files. */
 export const frameworkPlugins = [
   vue(),
   svelte({ configFile: false }),

@@ -232,7 +232,7 @@ test("The short schemas of the MCP tools accept each request of a model that the
     const own = allRules.filter(({ accepted }) => asJSON(accepted)["model"] === model);
     for (const { accepted, section, field, message } of own) {
       const { model: _, stream: _s, stream_options: _o, ...input } = asJSON(accepted);
-      // a field that is `null` may be left out, and the short schemas do not have it
+      // a `null` field may be omitted, and the short schemas omit it
       if (JSON.stringify(input).includes("null")) continue;
       expect.soft(validate(input), `${section} · ${field}: ${message}`).toBe(true);
     }

@@ -25,7 +25,7 @@ interface Program {
   readonly send: (options: unknown, ...message: unknown[]) => Promise<void>;
   /** Renders a component that calls a hook. */
   readonly render: (use: () => unknown, client?: unknown) => unknown;
-  /** Makes a proxy with some options, and asks it. */
+  /** Creates a proxy with some options, and sends it a request. */
   readonly proxy: (options: object) => Promise<unknown>;
 }
 
@@ -565,7 +565,7 @@ test.each(mistakes.map(([title, make, ...seen]) => [title, make, seen] as const)
   },
 );
 
-/** Imports all anew, and makes the frames of a program. */
+/** Imports all modules again, and creates the frames of a program. */
 async function openProgram(): Promise<Program> {
   const parts = await Promise.all([
     import("@sluice/core"),

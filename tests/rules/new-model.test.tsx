@@ -7,7 +7,7 @@ import type { FunctionComponent } from "react";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { createTemporaryFolder } from "../support/temporary.ts";
 
-/* A model that is added tomorrow: the examples of the guide as they stand there, through the proxy, to a gateway that knows it. */
+/* A future model: the unchanged examples of the guide, through the proxy, to a gateway that has the model. */
 
 const folder = createTemporaryFolder("new-model");
 const proxy = createProxy({

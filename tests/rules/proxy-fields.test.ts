@@ -142,7 +142,7 @@ describe("the proxy's table of fields agrees with the client's schemas", () => {
     )) {
       const { request, sent } = openProxy();
       const { status } = await request(route, { model, ...bodyWith(path) });
-      // a value may stand for a list of one, and a list for a value of the same name
+      // accept a single value instead of a list, and a list instead of a single value
       const isAlike = [...(own ?? [])].some(
         (other) => other.replaceAll("[]", "") === path.replaceAll("[]", ""),
       );

@@ -22,7 +22,7 @@ interface Section {
   readonly section: string;
   /** First part of the names of the section's rules: `chat.alpha`. */
   readonly prefix: string;
-  /** A request that every rule accepts. Each rule changes a part of it. */
+  /** A request that every rule accepts. Each rule changes a part of this request. */
   readonly request: object;
 }
 
@@ -107,7 +107,7 @@ function kebab(path: string): string {
     .toLowerCase();
 }
 
-/** `request` with `patch` in it; undefined takes a field out. */
+/** Merges `patch` into `request`. `undefined` removes a field. */
 function patched(request: object, patch: Patch): object {
   return Object.fromEntries(
     Object.entries({ ...request, ...patch }).filter(([, value]) => value !== undefined),

@@ -49,7 +49,7 @@ const chatTwins = {
   "messages.1": "absent",
   "messages.1.content": '"" []',
   "messages.2": "absent",
-  // a message with calls may have no content: OpenAI clients write null, or leave `content` out
+  // a message with calls needs no content: OpenAI clients send null or omit `content`
   "messages.2.content": 'absent null "" []',
   "messages.2.reasoning_content": 'absent null ""',
   // as responses write it: "array or null"
@@ -63,7 +63,7 @@ const chatTwins = {
   max_tokens: "absent",
   temperature: "absent",
   top_p: "absent",
-  // a field of OpenAI clients, whose own type has null
+  // OpenAI clients have null in the type of this field
   n: "absent null",
   stream: "absent",
   stream_options: "absent {}",
@@ -83,7 +83,7 @@ const toolTwins = {
   "tools.0": "absent",
   "tools.0.function.description": 'absent ""',
   "tools.0.function.parameters": "{}",
-  // a JSON Schema may hold anything
+  // a JSON Schema can contain anything
   "tools.0.function.parameters.type": 'absent null "" [] {} wrong',
   "tools.0.function.strict": "absent",
   tool_choice: "absent",

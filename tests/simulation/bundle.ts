@@ -103,7 +103,7 @@ async function loadBuilt<Built>(
   }
 }
 
-/** Compiles the code of a tree once. Each call runs it anew, with a window whose document is its own. */
+/** Compiles the code of a tree once. Each call runs the code again, with a separate window and document. */
 function readTreeCode(code: string): TreeCode {
   const { window } = new Window();
   const run = new Script(`(function (window, document, console, performance) { ${code}\nreturn tree; })`, {

@@ -2,7 +2,7 @@ import { getCurrentPage, type Page } from "./page.js";
 import { pickBetween, type Random } from "./random.js";
 import type { Timeline } from "./timeline.js";
 
-/** Creates the broadcast channels of one browser. A message takes some milliseconds to each of the other tabs. */
+/** Creates the broadcast channels of one browser. A message reaches each other tab after some milliseconds. */
 export function createChannels(timeline: Timeline, random: Random) {
   const open = new Set<{ readonly name: string; readonly page: Page; readonly target: EventTarget }>();
 

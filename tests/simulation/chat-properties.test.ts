@@ -219,7 +219,7 @@ function isOpen({ closed, body }: Connection): boolean {
   return !closed && !body.cancelled;
 }
 
-/** Checks a history as a gateway does: one result right behind each call, and nothing empty. */
+/** Checks a history as a gateway does: one result directly after each call, and no empty message. */
 function assertSound(messages: readonly Record<string, unknown>[]): void {
   let waiting: string[] = [];
   for (const { role, content, tool_calls, tool_call_id } of messages) {

@@ -72,7 +72,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 ) as fc.Arbitrary<Step>;
 
-/** Steps after which a history may be sent again. */
+/** Steps that allow a history to be sent again. */
 const repeats: ReadonlySet<string> = new Set([
   "retry",
   "retry in all",
@@ -179,7 +179,7 @@ function speak(connection: Connection, nth: number, next: Step): void {
   }
 }
 
-/** Checks a history as a gateway does: one result right behind each call, and nothing empty. */
+/** Checks a history as a gateway does: one result directly after each call, and no empty message. */
 function assertSound(messages: readonly Record<string, unknown>[]): void {
   let waiting: string[] = [];
   for (const { role, content, tool_calls, tool_call_id } of messages) {

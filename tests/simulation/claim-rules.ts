@@ -73,14 +73,14 @@ function listBilled({ gateway, proxy }: Simulation): ReadonlySet<Exchange> {
   );
 }
 
-/** The result of a waiting call is accepted from one tab. The other tabs are told that it was rejected. */
+/** One tab's result of a waiting call is accepted. The other tabs get a rejection. */
 export function takesResultsOnce({ settled, locks, disk }: Simulation): string | undefined {
   if (locks.mode !== "sound" || isIll(disk.modes) || disk.corrupted.size > 0) return undefined;
   const takers = new Map<string, Tab["page"]>();
   for (const { page, name, result } of settled) {
     const { outcome, messages = [] } = Object(result) as Partial<Taken>;
     const calls = messages.flatMap(({ toolCalls = [] }) => toolCalls);
-    // a closed tab may have taken its response along
+    // a closed tab may have lost its response
     if (!/^(?:result of|approval of) /.test(name) || outcome === "not-sent" || page.state === "gone")
       continue;
     if (

@@ -3,7 +3,7 @@ import { objectFaults } from "./objects.js";
 import { pickNth } from "./random.js";
 import type { Simulation } from "./simulation.js";
 
-/** Step of a plan that may be a fault. */
+/** A step of a plan, possibly a fault. */
 interface Fault {
   readonly do: string;
   readonly nth: number;

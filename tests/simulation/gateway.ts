@@ -28,7 +28,7 @@ export interface GatewayCall {
   readonly isBilled: boolean;
   /** The task that was created. */
   readonly taskId?: string | undefined;
-  /** The connection on which it came. */
+  /** The connection of the request. */
   readonly exchange: Exchange;
 }
 

@@ -8,7 +8,7 @@ export interface Tree {
   readonly mounts: Readonly<Record<Part, Mount>>;
   /** State of each component at its last commit. */
   readonly shown: Partial<Shown>;
-  /** Complaints of React, and errors that came out of a component. */
+  /** Errors of React and of components. */
   readonly complaints: readonly string[];
   /** Changes how a component is in the tree. */
   changeMount(part: Part, change: Partial<Mount>): void;

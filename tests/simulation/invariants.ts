@@ -106,7 +106,7 @@ function readName(path: string, body: Readonly<Record<string, unknown>>): string
   return path.endsWith("/CreateAsset") ? (body["Name"] as string) : undefined;
 }
 
-/** Checks histories as a gateway does: one result right behind each call, and a question or a result at the end. */
+/** Checks histories as a gateway does: one result directly after each call, and a question or a result at the end. */
 function sendsSoundHistories({ gateway }: Pick<Simulation, "gateway">): string | undefined {
   for (const messages of listHistories(gateway.calls)) {
     let open: string[] = [];
@@ -139,7 +139,7 @@ function listHistories(calls: readonly GatewayCall[]): (readonly WireMessage[])[
   );
 }
 
-/** Without locks, each tab is alone and may repeat what another one does. */
+/** Without locks, each tab works alone and may repeat the work of another tab. */
 function sendsForAReason({ gateway, locks, disk, tabs, reasons }: Simulation): string | undefined {
   if (locks.mode !== "sound") return undefined;
   // tabs without a storage do not see each other's messages

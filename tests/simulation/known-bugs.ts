@@ -16,7 +16,7 @@ export interface KnownBug {
 const folder = join(import.meta.dirname, "bugs");
 const root = join(import.meta.dirname, "../..");
 
-/** Reads the known bugs whose sentence contains `part`. */
+/** Reads the known bugs with `part` in their sentence. */
 export function readKnownBugs(part = ""): KnownBug[] {
   return readdirSync(folder)
     .filter((file) => file.endsWith(".patch"))

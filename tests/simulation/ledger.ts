@@ -72,10 +72,10 @@ export function createLedger(timeline: Timeline) {
     note(key, name, { id, amount, spent }, purpose);
   }
 
-  /** Returns the host, whose calls are noted from now on. */
+  /** Wraps the host, to record its calls. */
   function watch<Env extends { readonly purpose: string }>(host: Host<Env>): Host<Env> {
     const openHost = host.open;
-    // the same object: a class of Durable Objects is made for it alone
+    // return the same host object: the class of Durable Objects belongs to it
     return Object.assign(host, {
       open(setup: Parameters<typeof openHost>[0]) {
         const open = openHost(setup);

@@ -89,7 +89,7 @@ export function createLocks(
     });
   }
 
-  /** Grants the first request of a queue, and the shared requests right behind a shared one, a moment later. */
+  /** Grants the first request of a queue, and the shared requests directly after a shared request, a moment later. */
   function grantLocks(name: string): void {
     timeline.after(pickBetween(random, 0, 3), () => {
       const queue = queues.get(name) ?? [];

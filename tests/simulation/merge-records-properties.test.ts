@@ -15,7 +15,7 @@ const call = fc.record(
   },
   { requiredKeys: ["id", "name", "arguments", "input", "state"] },
 );
-/** A copy of one message, as any device may have it. */
+/** A copy of one message on any device. */
 const copy = fc
   .record({
     message: fc.record(
@@ -44,7 +44,7 @@ const copy = fc
   }));
 
 const join = (one: unknown, other: unknown) => mergeRecords("m", one, other);
-/** Fields in one order: a joined record is made anew. */
+/** Sorts the fields, because a merged record has its own order. */
 const isSame = (record: unknown) => JSON.parse(JSON.stringify(record));
 
 describe("Two copies of a response", () => {

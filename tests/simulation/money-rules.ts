@@ -15,7 +15,7 @@ interface Account {
   sent?: Exchange;
 }
 
-/** Milliseconds that a reservation may take. */
+/** Maximum duration of a reservation, in milliseconds. */
 const RESERVE_MS = 5000;
 /** Statuses of a wait that ended before the work did. */
 const MAY_HAVE_WORKED = [408, 504, 520, 524];
@@ -86,7 +86,7 @@ function readAccounts({ ledger, upstream }: Proxy) {
 function findWrongCharge({ id, reserve, amount, settles, sent }: Account): string | undefined {
   const [charged, ...others] = new Set(settles.map((settle) => settle.amount));
   const what = `${sent?.method ?? "a request"} ${sent?.path ?? "that was not sent"} (${id})`;
-  // the next process of an object that is lost can't know that it has settled; the ledger takes the first amount
+  // the next process of a lost object can't know that the reservation is settled; the ledger accepts the first amount
   const isForgotten = settles[0]?.page.state === "gone";
   if (others.length > 0 && !isForgotten) return `${what} was settled with ${charged}, and with ${others}`;
   // with its process the settlement is lost, and the reservation stays
@@ -95,7 +95,7 @@ function findWrongCharge({ id, reserve, amount, settles, sent }: Account): strin
   return right.includes(charged) ? undefined : `${what} was charged ${charged} instead of ${right}`;
 }
 
-/** Charges that fit the outcome of a request. Several, if the proxy may know less than the simulation. */
+/** Correct charges for the outcome of a request. Several if the proxy may know less than the simulation. */
 function computeRightCharges(sent: Exchange | undefined, reserved: number): readonly number[] {
   if (!sent) return [0];
   const { status, error, received, isWhole, isLeft } = sent;
@@ -120,7 +120,7 @@ function readUsage(text: string): number | undefined {
 function findWrongLedger({ objects }: Proxy, accounts: readonly Account[], now: number): string | undefined {
   const windowAt = now - (now % WINDOW_MS);
   const isInWindow = (ms: number) => BEGINNING + ms >= windowAt;
-  // a reservation at the turn of the windows may belong to either
+  // a reservation at the end of a window may count in either window
   if (accounts.some(({ reserve: { at } }) => isInWindow(at) !== isInWindow(at + RESERVE_MS)))
     return undefined;
   for (const { name, storage } of objects.storages()) {
@@ -133,7 +133,7 @@ function findWrongLedger({ objects }: Proxy, accounts: readonly Account[], now: 
     });
     const sumCalls = (calls: typeof settled) => calls.reduce((total, { amount }) => total + amount, 0);
     const sum = sumCalls(settled.filter(({ hasResponse }) => hasResponse));
-    // a call whose process was lost before its response may have been done
+    // a call may have succeeded although its process was lost before the response
     const max = sumCalls(settled);
     const spent = Number(row["spent"]);
     if (spent < sum || spent > max) return `a budget has ${spent} spent, and confirmed ${sum}`;

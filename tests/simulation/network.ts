@@ -20,7 +20,7 @@ export const networkFaults = [
 ] as const;
 export type NetworkFault = (typeof networkFaults)[number];
 
-/** One request of a page, and what became of it. */
+/** One request of a page, and its outcome. */
 export interface Exchange {
   readonly page: Page;
   /** Name of the server; empty where there is only one. */
@@ -40,7 +40,7 @@ export interface Exchange {
   endedAt?: number;
   /** True if the sending process or page was lost before the end: its outcome is unknown. */
   isLeft?: boolean;
-  /** Status of the response whose headers reached the page. */
+  /** Status of the response, after its headers reached the page. */
   status?: number;
   /** Code of the error that the page got instead of a response. */
   error?: string;
@@ -186,7 +186,7 @@ export function createNetwork(
               return new Promise((done) => {
                 const pass = (act: () => void) =>
                   timeline.after(delay(), () => {
-                    // a frozen page gets the piece later, and may have left by then
+                    // a frozen page gets the piece later, and may have disconnected before
                     if (open.has(exchange)) page.deliver(() => isCancelled || act());
                     page.deliver(done);
                   });
@@ -198,7 +198,7 @@ export function createNetwork(
                     pass(() => {
                       exchange.isWhole = isOver;
                       if (isOver) log(`${label}: ends`);
-                      // a cut comes at any byte
+                      // cut at any byte
                       const bytes = isCut ? value?.slice(0, value.length >> 1) : value;
                       if (bytes) exchange.received += decoder.decode(bytes);
                       if (bytes) controller.enqueue(bytes);

@@ -7,7 +7,7 @@ export interface SimulatedStorage {
   readonly sql: {
     exec(query: string, ...bindings: unknown[]): { toArray(): Record<string, unknown>[] };
   };
-  /** Stores all writes of `work`, or none if it throws. No other event is delivered meanwhile. */
+  /** Stores all writes of `work`, or none if it throws. No other event is delivered during `work`. */
   transaction<T>(work: () => Promise<T>): Promise<T>;
   getAlarm(): Promise<number | null>;
   setAlarm(at: number): Promise<void>;
@@ -20,7 +20,7 @@ export interface SimulatedStorage {
   flushed(): Promise<void>;
   /** Reverts the writes that are not on the disk, as a crash does. */
   rollBack(): void;
-  /** Clears the alarm, because the platform is about to run it. The clearing is on the disk at once. */
+  /** Clears the alarm before the platform runs it. The change is on the disk immediately. */
   clearDueAlarm(): void;
   /** Returns the rows of a query that writes nothing. */
   readRows(query: string): Record<string, unknown>[];
@@ -105,7 +105,7 @@ export function createObjectStorage(
     alarmAt = at;
   }
 
-  /** Runs one transaction, which may only await queries. Its writes are on the disk after the next flush. */
+  /** Runs one transaction, which awaits only queries. Its writes are on the disk after the next flush. */
   async function transact<T>(work: () => Promise<T>): Promise<T> {
     startTransaction();
     const before = alarmAt;

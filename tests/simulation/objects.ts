@@ -29,7 +29,7 @@ const ALARM_AGAIN_MS = 2000;
  * Creates the Durable Objects of a Worker, which have one class. One object of a name is in memory at a time. A crash loses
  * the memory, the calls in flight and the writes that are not on the disk.
  *
- * @param onCrash gets the page of an object whose memory is lost
+ * @param onCrash receives the page of an object after its memory is lost
  */
 export function createObjects(
   timeline: Timeline,

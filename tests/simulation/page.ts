@@ -9,7 +9,7 @@ import type { Timeline } from "./timeline.js";
 export interface Page {
   readonly id: number;
   readonly name: string;
-  /** `frozen`: nothing runs, and all that comes waits. `gone`: closed or crashed; nothing runs any more. */
+  /** `frozen`: nothing runs, and events wait. `gone`: closed or crashed; nothing runs any more. */
   state: "open" | "frozen" | "gone";
   isHidden: boolean;
   isOnline: boolean;
@@ -22,14 +22,14 @@ export interface Page {
   readonly timers: Set<object>;
   /** Runs code of the page. */
   run<T>(act: () => T): T;
-  /** Runs code of the page when something comes from outside: at once, when the page is thawed, or never. */
+  /** Runs code of the page for an event from outside: immediately, when the page is thawed, or never. */
   deliver(act: () => void): void;
   thaw(): void;
 }
 
 const current = new AsyncLocalStorage<Page | undefined>();
 
-/** Returns the page whose code runs now; undefined in the code of servers and of the simulation. */
+/** Returns the page of the running code; undefined in the code of servers and of the simulation. */
 export function getCurrentPage(): Page | undefined {
   return current.getStore();
 }

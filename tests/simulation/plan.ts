@@ -21,7 +21,7 @@ export interface Step {
   readonly nth: number;
 }
 
-/** A simulation and all that happens in it. */
+/** A simulation and all its steps. */
 export interface Plan {
   readonly seed: number;
   readonly tabs: number;
@@ -34,7 +34,7 @@ export interface Plan {
   readonly log?: LogFault | undefined;
   /** True if the proxy stores the responses to images, videos and assets. */
   readonly once?: boolean | undefined;
-  /** Tokens that the user may spend in one window, where there is a proxy. */
+  /** Budget of the user in one window, in tokens. Only a proxy has it. */
   readonly budget: number;
   readonly steps: readonly Step[];
 }
@@ -183,7 +183,7 @@ const mishaps: readonly Mishap[] = [
     ["send a long one", 60_000],
     [pickWeighted(random, { send: 1, "retry in all tabs": 2 }), 60_000],
   ],
-  // the chat is cleared while the disk, which may be far away, is read or written
+  // the chat is cleared during a read or write of the disk, which may be slow
   (random) => [
     [pickWeighted(random, { "change disk": 2, wait: 1 }), 900, diskModes.indexOf("slow")],
     [pickWeighted(random, { send: 3, "send for a tool": 1, open: 3, reload: 1 }), 900],
@@ -222,7 +222,7 @@ type Possible = (plan: Plan) => boolean;
 
 /** Mishaps that hardly any simulation has by chance. Each shows a bug of the past, in some kinds of simulations. */
 const rareMishaps: readonly (readonly [Mishap, Possible])[] = [
-  // a tab crashes during a video, and another tab requests the same video at once
+  // a tab crashes during a video, and another tab requests the same video immediately
   [
     () => [
       ["create", 3000],
@@ -314,7 +314,7 @@ const beginnings: readonly (readonly [Mishap, Possible])[] = [
   ],
 ];
 
-/** Beginnings with a cleared chat, one of whose tabs is then gone. They use separate draws. */
+/** First steps with a cleared chat and a tab that is then gone. They use separate random numbers. */
 const clearings: typeof beginnings = [
   // the write of another tab is on its way
   ...[0, 1].map((lost): (typeof beginnings)[number] => [

@@ -82,7 +82,7 @@ export function installPlatform(parts: PlatformParts): () => void {
     return page?.window.addEventListener.bind(page.window);
   }
 
-  /** Comes later by no time, after all promises. */
+  /** Runs after all promises, without a delay. */
   function Ports() {
     const page = getCurrentPage();
     const port1 = { onmessage: undefined as (() => void) | undefined, close() {} };

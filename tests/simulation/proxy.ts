@@ -25,7 +25,7 @@ import { handleInProcess } from "./server.js";
 import { createStoredLog } from "./stored-log.js";
 import type { Timeline } from "./timeline.js";
 
-/** The gateway's key, which no tab may see. */
+/** The gateway's key. No tab may receive it. */
 export const KEY = "sk-simulated-key-0123456789";
 const SECRET = "a secret of the proxy's own, of more than 32 letters";
 
@@ -50,7 +50,7 @@ const RATE = 30;
  * Creates the proxy between the tabs and the gateway: its process, its Durable Objects, and the network behind it. What
  * it does for one request of a tab has the number of that request as its purpose.
  *
- * @param plan its `budget` is the number of tokens that the user may spend in one window
+ * @param plan its `budget` is the user's budget in one window, in tokens
  */
 export function createProxyServer(
   { seed, proxy: mode, once: isOnce, budget: maxTokens, log: logFault }: ProxyPlan,
@@ -88,7 +88,7 @@ export function createProxyServer(
     objects,
     /** Calls that reserve and settle, of the only user. */
     ledger: ledger.calls,
-    /** Requests that came to the proxy. Their paths are the purposes. */
+    /** Requests that the proxy received. Their paths are the purposes. */
     requests,
     /** The process of the proxy. */
     get process(): Page {

@@ -10,7 +10,7 @@ export interface Scenario {
 /** A simulation without a proxy. */
 const alone = { proxy: "absent", view: "stores", budget: 0 } as const;
 
-/** Number of the network fault of a request that arrives and whose response never comes. */
+/** Number of the network fault that loses the response of a request. */
 const SILENT = networkFaults.indexOf("silent");
 
 /** Scenarios of all bugs that were found. `report` prints the steps of a new one. */

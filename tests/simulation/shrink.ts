@@ -32,7 +32,7 @@ export async function shrink(failing: Failing, tries = 600): Promise<Failing> {
       const isDropped = await isBetter({ steps: [...steps.slice(0, start), ...steps.slice(start + size)] });
       if (!isDropped) start += size;
     }
-    // a step that was needed may not be, once another one is gone
+    // removing one step can make another step unnecessary
     if (size === 1 && (await dropOneMore())) size = 2;
   }
   while (best.plan.tabs > 1 && (await isBetter({ tabs: best.plan.tabs - 1 })));

@@ -51,7 +51,7 @@ export function createSimulation(plan: Plan) {
   const simulation = {
     timeline,
     whenBusy,
-    /** Tokens that the user may spend in one window. */
+    /** Budget of the user in one window, in tokens. */
     budget: plan.budget,
     gateway,
     /** The server between the tabs and the gateway; undefined in a simulation without one. */
@@ -66,9 +66,9 @@ export function createSimulation(plan: Plan) {
     tabs,
     /** All tabs that were ever open. */
     everOpen: [] as Tab[],
-    /** App of another user of the same browser; undefined until that user comes. */
+    /** App of another user of the same browser; undefined until that user signs in. */
     stranger: undefined as Tab | undefined,
-    /** True while nothing may be stored of the other user, who has signed out. */
+    /** True while no data of the other user may be stored, because the user has signed out. */
     isForgotten: false,
     /** Rule that a step has broken. */
     broken: undefined as string | undefined,
@@ -95,11 +95,11 @@ export function createSimulation(plan: Plan) {
     withdrawn: new Set<string>(),
     /** Prompts and complete messages that were shown. `isStored` is true once they were on the disk. */
     finished: new Map<string, { readonly content: string; readonly isStored: boolean }>(),
-    /** Number of events for which a chat request may be sent once more. */
+    /** Number of events that each allow one more chat request. */
     reasons: 0,
     /** True if the proxy stores responses: a repeated request with the same key is not billed again. */
     storesResponses: plan.proxy === "stored",
-    /** Number of events after which such a simulation may bill a reply once more. */
+    /** Number of events that each allow one more bill for a reply. */
     chatCount: 0,
     /** Ids of messages that a tab has cleared. */
     cleared: new Set<string>(),
@@ -164,7 +164,7 @@ export function createSimulation(plan: Plan) {
     return simulation.stranger;
   }
 
-  /** Closes a page at once, as a crash does. */
+  /** Closes a page immediately, like a crash. */
   function close(tab: Tab): void {
     const { page } = tab;
     page.state = "gone";
@@ -181,7 +181,7 @@ function getOutcome(settled: unknown): string {
   return `${outcome ?? status}${error ? ` (${error.message})` : ""}`;
 }
 
-/** Returns every message of a chat that can be shown, by id. Its shown branch may be another one afterwards. */
+/** Returns every message of a chat that can be shown, by id. May change the shown branch. */
 export function listReachable({
   page,
   chat,

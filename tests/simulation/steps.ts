@@ -379,7 +379,7 @@ function actAsUser(simulation: Simulation, tab: Tab, { do: action, nth }: Step, 
   }
 }
 
-/** Removes all messages of a chat that a tab knows. */
+/** Removes all messages of a chat that are loaded in a tab. */
 function reset(simulation: Simulation, tab: Tab): void {
   const { chat, run } = tab;
   // a reset waits until the thread is read, and the user can't see what it will clear
@@ -388,7 +388,7 @@ function reset(simulation: Simulation, tab: Tab): void {
   run(() => chat.reset());
 }
 
-/** Stops a chat. A question that it does not show by then may never be sent. */
+/** Stops a chat. A question that the chat does not show yet may never be sent. */
 function stop({ withdrawn, network }: Simulation, tab: Tab): void {
   const { page, chat, pending, run } = tab;
   run(() => chat.stop());

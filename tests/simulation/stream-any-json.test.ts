@@ -14,7 +14,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { decodeBase64, question } from "../../packages/core/test/support/gateway.js";
 import { readRuns } from "../support/seed.js";
 
-/* Any value in any frame of a stream may be any JSON: the stream ends as a turn or as a known error. */
+/* Any value in any frame of a stream can be any JSON: the stream ends as a turn or as a known error. */
 
 const pickChoice = (delta: object, finish_reason: string | null = null) => ({
   choices: [{ index: 0, delta, finish_reason }],

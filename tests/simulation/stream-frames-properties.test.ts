@@ -105,7 +105,7 @@ async function requestStream(data: readonly string[]): Promise<object> {
   } catch (error) {
     if (!isGatewayError(error)) throw error;
     const { name, message } = error;
-    // a message may quote the frame, whose end differs
+    // a message may quote the frame, which ends differently
     return { deltas, name, message: message.replace(/:.*/s, ""), partial: stream.snapshot };
   }
 }

@@ -49,7 +49,7 @@ export interface Stores {
 /** The app in a page: one chat and the videos over the storage of the browser, images, and one asset. */
 export interface Tab extends Stores {
   readonly page: Page;
-  /** The React tree whose hooks the app uses; undefined for an app that uses the stores. */
+  /** The React tree of an app with hooks; undefined for an app with stores. */
   readonly tree: Tree | undefined;
   /** Ids of the assets that were registered here. */
   readonly assetIds: ReadonlySet<string>;

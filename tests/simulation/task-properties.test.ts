@@ -78,8 +78,8 @@ describe("a storage", () => {
     error: { name: "APIError", message: "refused" },
   };
 
-  /** The entry with any JSON in the place of one of its values. */
-  const spoilt = fc
+  /** The entry, with one of its values replaced by any JSON. */
+  const spoiled = fc
     .tuple(
       fc.constantFrom<readonly [keyof typeof entry, string?]>(
         ...Object.entries(entry).flatMap(([name, value]): (readonly [keyof typeof entry, string?])[] => [
@@ -98,7 +98,7 @@ describe("a storage", () => {
 
   test("may have any JSON at any position of an entry: the other entries are shown, and ids are stored", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.oneof(spoilt, fc.jsonValue()), { maxLength: 5 }), async (records) => {
+      fc.asyncProperty(fc.array(fc.oneof(spoiled, fc.jsonValue()), { maxLength: 5 }), async (records) => {
         const storage = memoryStorage();
         await storage.write(
           "video-tasks",

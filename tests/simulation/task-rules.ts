@@ -5,7 +5,7 @@ import type { Tab } from "./tab.js";
 
 /* Rules about videos and assets: their ids, their lists and their polls. Each returns the broken rule, if it is. */
 
-/** A tab whose receipt came whole has the id; a task is called unconfirmed only if the gateway may have it. */
+/** A tab that received a whole receipt has the id. A task is unconfirmed only if the gateway may have it. */
 export function knowsItsTasks(
   { gateway, network, hasRemoved }: Simulation,
   { page, list }: Tab,
@@ -31,7 +31,7 @@ export function knowsItsTasks(
   return uncertain && `"${uncertain.label}" was refused, and is shown as if it may be billed`;
 }
 
-/** A tab whose receipt of an asset came whole has the id. */
+/** A tab that received the whole receipt of an asset has the id. */
 export function knowsItsAssets({ network }: Simulation, { page, assetIds }: Tab): string | undefined {
   const lost = network.exchanges.find(
     ({ page: sender, path, status, isWhole, received }) =>
@@ -57,7 +57,7 @@ export function readPrompt({ input }: Readonly<Record<string, unknown>>): string
   return (input as { prompt: string }).prompt;
 }
 
-/** Returns true for a request that the gateway certainly has not taken up, as its page knows. */
+/** Returns true for a request that certainly did not start a task at the gateway, and whose page knows this. */
 export function isRefusal({ status = 0, error }: Exchange): boolean {
   return (status >= 400 && status < 500 && status !== 408) || (error === "ECONNREFUSED" && status === 0);
 }
@@ -79,7 +79,7 @@ export function keepsTasks(
 
 /** Tabs that can see each other list the same videos. */
 export function listsTheSame({ tabs, locks, disk, hasRemoved }: Simulation): string | undefined {
-  // a removal that could not be written meets what another tab wrote about the video meanwhile
+  // another tab may have written to the video before the failed removal is repeated
   if (locks.mode !== "sound" || (isIll(disk.modes) && hasRemoved)) return undefined;
   const [first, ...others] = tabs.map(({ list }) =>
     list
@@ -90,7 +90,7 @@ export function listsTheSame({ tabs, locks, disk, hasRemoved }: Simulation): str
   return other && `tabs list different videos: ${first?.join(", ")}; and ${other.join(", ")}`;
 }
 
-/** Longest time from one poll of a tab to its next one, in milliseconds, and what another tab may take over in. */
+/** Maximum time between two polls of a tab, and until another tab takes over, in milliseconds. */
 const LEASE_MS = 20_000;
 
 /** Two tabs never poll one task for longer than one lease. */

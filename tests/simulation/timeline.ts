@@ -18,7 +18,7 @@ interface Event {
   readonly act: () => void;
 }
 
-// the real one: nothing else in a simulation takes a turn of the event loop
+// the real timer: nothing else in a simulation uses the event loop
 const { setImmediate: turn } = globalThis;
 
 /** Resolves when all promises that wait for nothing but promises have run. */

@@ -21,7 +21,7 @@ import { chats } from "../../packages/react/src/chats.js";
 import { images } from "../../packages/react/src/images.js";
 import type { AppOptions } from "./tab.js";
 
-/* The app of a tab as a React tree. It is a separate bundle that each tab loads anew, as a page does. */
+/* The app of a tab as a React tree: a separate bundle that each tab loads again, as a page does. */
 
 /** Components of the app; `title` shows the same chat as `chat`. */
 export const parts = ["chat", "title", "list", "video", "asset", "images"] as const;

@@ -80,7 +80,7 @@ export async function simulateUploads(
     return { trace, failure: `${error}` };
   }
 
-  /** A page with a new client and the file picked again: uploads, and may leave in the middle. */
+  /** A page with a new client and the file picked again. It uploads, and may close during the upload. */
   async function visitPage(stays: boolean): Promise<string> {
     const client = createClient({
       baseURL: "https://app.test",

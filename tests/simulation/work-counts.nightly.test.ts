@@ -121,7 +121,7 @@ test("a response holds a few times its text while it streams", async () => {
     if (deltas % 16_000 === 0) peak = Math.max(peak, measureHeldBytes() - before);
   }
   const { content, reasoning_content: reasoning = "" } = stream.snapshot;
-  // two bytes for each character; a tree of deltas takes twenty
+  // two bytes for each character; a tree of deltas needs twenty
   expect(peak / (content.length + reasoning.length)).toBeLessThan(8);
 });
 
@@ -147,7 +147,7 @@ test("a response that waits for its next read holds none of the reads before", a
   expect(streams[0]?.snapshot.content.length).toBeGreaterThan(100);
   const each = (measureHeldBytes() - before) / count;
   for (const stream of streams) stream.abort();
-  // the text of the read alone takes two bytes for each of its characters
+  // the text of the read alone needs two bytes for each character
   expect(each).toBeLessThan(read.length);
 });
 

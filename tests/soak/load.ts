@@ -11,10 +11,10 @@ export interface Done {
 
 /** Use of a gateway, as an app uses it for months. */
 export interface Load {
-  /** Asks, stops, loses a connection and makes a video, each once. Throws where one of them does not end as it has to. */
+  /** Chats, stops, loses a connection and makes a video, each once. Throws if one of them ends in another way than expected. */
   round(): Promise<void>;
   readonly done: Done;
-  /** A signal that lives as long as the page. */
+  /** A signal that aborts when the page closes. */
   readonly signal: AbortSignal;
 }
 
@@ -79,7 +79,7 @@ export function openLoad(baseURL: string, user: string, storage: ChatStorage): L
   }
 }
 
-/** Breaks the response of a question off behind its first bytes. What comes after is read whole. */
+/** Cuts the response to a question after its first bytes. Later responses are read completely. */
 async function cutOnce(request: Request): Promise<Response> {
   const response = await fetch(request);
   if (request.method !== "POST" || !response.ok || !response.body) return response;

@@ -26,7 +26,7 @@ const AT_ONCE = 4;
 const PAUSE_MS = 5000;
 const MB = 1024 * 1024;
 
-/** Sizes that must not grow, and how much larger the last third may be than the second on average. */
+/** Sizes that must not grow, with the allowed growth from the second to the last third, on average. */
 const slack: Readonly<Record<string, number>> = {
   "Node heap, MB": 4,
   "Node descriptors": 12,
@@ -111,7 +111,7 @@ async function storedAtRest(folder: string): Promise<number> {
   }
 }
 
-/** Repeats rounds, several at once, until the time is over. */
+/** Repeats concurrent rounds until the time is over. */
 async function repeat(until: number, round: () => Promise<unknown>): Promise<void> {
   const one = async () => {
     while (performance.now() < until) await round();
@@ -177,7 +177,7 @@ function countDatabases(folder: string): { full: number; empty: number } {
 
 /** Checks if the database of an object has tables. */
 function hasTables(file: string): boolean {
-  // the object may be using its database at this moment, hence the timeout
+  // the object may be using its database: wait for its lock
   const database = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
   try {
     const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();

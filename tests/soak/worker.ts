@@ -8,7 +8,7 @@ interface Env {
   readonly SLUICE: DurableObjectNamespace;
 }
 
-/** The page of the soak, whose port is known at the first request. */
+/** The page of the soak. Its port is known after the first request. */
 let origin = "";
 
 const proxy = createProxy<Env>({
@@ -24,7 +24,7 @@ const proxy = createProxy<Env>({
   routes: [chat, videos],
   limits: { maxStreamsPerUser: 100 },
   host: cloudflareHost((env) => env.SLUICE),
-  // a response is stored for 20 seconds instead of ten minutes, so that a soak of minutes shows what stays behind
+  // store a response for 20 seconds instead of ten minutes, so that a short soak shows leaked rows
   plugins: [resumableStreams<Env>({ idleTimeoutMs: 30_000, retentionMs: 20_000 })],
 });
 

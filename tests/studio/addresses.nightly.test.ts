@@ -47,7 +47,7 @@ const PART = 50;
 /** Frames within which a page shows its heading. */
 const MAX_FRAMES = 300;
 
-/** Runs in the page: opens each address, and returns those that show no page with one heading. */
+/** Runs in the page: opens each address, and returns the addresses without a page with one heading. */
 async function findUnusable([hashes, maxFrames]: readonly [readonly string[], number]): Promise<
   readonly string[]
 > {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { expectLog } from "../../packages/worker-proxy/test/support/expected-log.ts";
 import { hasChromium, MINUTE, openRoom, PNG } from "../support/studio-suite.ts";
 
-// a page of another origin asks for an asset
+// a page of another origin requests an asset
 expectLog("this page may not call the proxy");
 
 const PATH = "/gamma/asset/CreateAsset";
@@ -18,7 +18,7 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     await button("Choose images").click();
     await (await chooser).setFiles(names.map(image));
   }
-  /** Hides the page and shows it again: a page that becomes visible polls at once. */
+  /** Hides the page and shows it again: a page that becomes visible polls immediately. */
   async function pollNow(): Promise<void> {
     for (const state of ["hidden", "visible"])
       await studio.page.evaluate((value) => {
@@ -83,7 +83,7 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     const tab = await studio.page.context().newPage();
     await tab.goto(studio.page.url());
     await tab.getByRole("heading", { level: 1, name: "Assets" }).waitFor();
-    // behind another, a tab draws no more than a frame a second
+    // a background tab draws at most one frame per second
     await studio.page.bringToFront();
     await pick("hero.png", "villain.png");
     for (const page of [studio.page, tab])

@@ -7,17 +7,17 @@ import { hasChromium, MINUTE } from "../support/studio-suite.ts";
 
 const REPLY = `Rivers run to the sea. ${"They carry stones and leaves. ".repeat(40)}That is all of it.`;
 
-/* Without a reload, the page shows what was lost, and continues by itself or after one click. */
+/* Without a reload, the page shows the failure, and continues by itself or after one click. */
 describe.skipIf(!hasChromium)(
   "the studio on workerd under fire (skipped where there is no Chromium)",
   { timeout: 60_000 },
   () => {
     let scenario: Awaited<ReturnType<typeof startStudioInWorkerd>>;
     let studio: StudioPage;
-    /** Pauses of the gateway, until it waits for `goOn()`. */
+    /** Number of pauses of the gateway until it waits for `resume`. */
     let pauses = Number.POSITIVE_INFINITY;
-    let held: Promise<void>;
-    let goOn: () => void;
+    let resumed: Promise<void>;
+    let resume: () => void;
     let ahead = 0;
 
     beforeAll(async () => {
@@ -25,8 +25,8 @@ describe.skipIf(!hasChromium)(
         now: () => Date.now() + ahead,
         async sleep(ms: number, signal?: AbortSignal) {
           pauses -= 1;
-          const left = new Promise((resolve) => signal?.addEventListener("abort", resolve));
-          await (pauses < 0 ? Promise.race([held, left]) : setTimeout(ms / 10));
+          const aborted = new Promise((resolve) => signal?.addEventListener("abort", resolve));
+          await (pauses < 0 ? Promise.race([resumed, aborted]) : setTimeout(ms / 10));
           signal?.throwIfAborted();
         },
       };
@@ -34,19 +34,19 @@ describe.skipIf(!hasChromium)(
     }, 120_000);
     afterAll(() => scenario.close());
     beforeEach(() => {
-      held = new Promise((resolve) => {
-        goOn = resolve;
+      resumed = new Promise((resolve) => {
+        resume = resolve;
       });
       pauses = Number.POSITIVE_INFINITY;
       scenario.emulator.reset();
     });
     afterEach(async () => {
-      goOn();
+      resume();
       await studio.close();
     });
 
-    /** Asks, and waits until the gateway holds the response in its middle. */
-    async function sendAndHold(): Promise<void> {
+    /** Sends a question, and waits until the gateway pauses in the middle of the response. */
+    async function sendAndPause(): Promise<void> {
       pauses = 40;
       await studio.sendMessage("Where do rivers go?");
       await expect.poll(() => pauses).toBeLessThan(0);
@@ -57,14 +57,14 @@ describe.skipIf(!hasChromium)(
 
     test("a response whose proxy is killed says that it is incomplete, and one click completes it after the restart", async () => {
       studio = await openStudio(await getSharedBrowser(), `${scenario.address}/#/chat`);
-      await sendAndHold();
+      await sendAndPause();
       await scenario.killWorker();
       await scenario.restartWorker();
       await alert().getByRole("button", { name: "Try again" }).waitFor();
       await studio.settled();
       await studio.findReply().getByText("Rivers run to the sea").waitFor();
       pauses = Number.POSITIVE_INFINITY;
-      goOn();
+      resume();
       await alert().getByRole("button", { name: "Try again" }).click();
       await regenerate().waitFor();
       await studio.findReply().getByText("That is all of it.").waitFor();
@@ -74,7 +74,7 @@ describe.skipIf(!hasChromium)(
 
     test("a response that an unstable network cut continues, and is requested once", async () => {
       studio = await openStudio(await getSharedBrowser(), `${scenario.address}/#/chat`);
-      await sendAndHold();
+      await sendAndPause();
       for (let times = 0; times < 3; times += 1) {
         await studio.page.context().setOffline(true);
         await studio.page.getByText("No connection").waitFor();
@@ -83,11 +83,11 @@ describe.skipIf(!hasChromium)(
         await studio.page.getByText("No connection").waitFor({ state: "detached" });
       }
       pauses = Number.POSITIVE_INFINITY;
-      goOn();
+      resume();
       await regenerate().waitFor();
       await studio.findReply().getByText("That is all of it.").waitFor();
       await expect.poll(() => alert().count()).toBe(0);
-      // the connection was lost, and the response read on behind its last event
+      // the connection was lost, and the response was resumed after its last event
       expect(studio.seen.some((text) => text.includes("last-event-id"))).toBe(true);
       expect(scenario.billed()).toHaveLength(1);
     });

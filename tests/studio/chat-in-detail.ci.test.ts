@@ -130,7 +130,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await other.last().getByText("Responding elsewhere").waitFor();
       await findButton("Stop").click();
       await other.last().getByText("Stopped").waitFor();
-      // behind another, a tab draws no more than a frame a second
+      // a background tab draws at most one frame per second
       await room.page.bringToFront();
       await actOnChat("Delete");
       await tab.getByRole("region", { name: "Welcome" }).waitFor();
@@ -148,7 +148,7 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
         };
         Object.assign(Date, { now: () => now() + ahead, pass, back: () => Object.assign(Date, { now }) });
       });
-      // more text may arrive at first: the silence begins with the last text
+      // the silence begins after the last text
       const pass = async () => {
         await room.page.evaluate("Date.pass()");
         return (await room.studio.findReply().getByRole("timer").allInnerTexts()).join();

@@ -83,7 +83,7 @@ describe("an image of the demo", () => {
   });
 });
 
-/** Average color of the lower half of an image whose rows have the filter "up". */
+/** Computes the average color of the lower half of an image with the row filter "up". */
 function lowerHalf({ width, height, rows }: { width: number; height: number; rows: Uint8Array }): Color {
   const stride = 3 * width + 1;
   const sum: [number, number, number] = [0, 0, 0];

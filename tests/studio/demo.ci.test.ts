@@ -15,7 +15,7 @@ import { openStudio, reopenStudio } from "../support/studio-page.ts";
 
 /* `pnpm demo` starts the built page and its Worker in workerd, in front of the emulator. */
 
-/** The beginning of the demo's key: nothing that a page can see may have it. */
+/** The beginning of the demo's key. Nothing that a page can read may contain it. */
 const KEY = /sk-demo-[0-9a-f]+/;
 
 const root = join(import.meta.dirname, "../..");
@@ -37,7 +37,7 @@ afterAll(async () => {
   await rm(repository, { recursive: true, force: true });
 });
 
-/** Links the files of the demo into a folder whose name has a space and a letter beyond ASCII. */
+/** Links the files of the demo into a folder with a space and a non-ASCII letter in its name. */
 async function linkRepository(examples = "examples"): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "sluice è qui "));
   await cp(join(root, "scripts"), join(folder, "scripts"), { recursive: true });
@@ -134,7 +134,7 @@ describe.skipIf(!findChromium())("the demo in Chromium (skipped where there is n
   test("a response continues after a reload, and the gateway gets one request", async () => {
     const studio = await reopenStudio(await getSharedBrowser(), demo.address);
     const { page } = studio;
-    // after its reasoning: a response that is stopped there has no text to continue
+    // after its reasoning: a response that is stopped earlier has no text to continue
     const text = () => studio.findReply().getByText("Two days, one river");
     await studio.sendMessage("[[stall]] Plan a quiet weekend in a town by a river");
     await text().waitFor();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { hasChromium, openRoom, PNG, type StudioSuite } from "../support/studio-suite.ts";
 
-/* 50 files at once: one message names those that were not added, and the form stays visible. */
+/* 50 files at once: one message names the files that were not added, and the form stays visible. */
 
 /** Drops so many images, and so many texts, on the room. */
 async function drop({ page }: StudioSuite, images: number, texts = 0): Promise<void> {
@@ -11,7 +11,7 @@ async function drop({ page }: StudioSuite, images: number, texts = 0): Promise<v
       const transfer = new DataTransfer();
       const bytes = Uint8Array.from(atob(png), (letter) => letter.charCodeAt(0));
       for (let at = 0; at < images; at += 1)
-        // bytes behind the image: no two are the same file
+        // additional bytes after the image make each file different
         transfer.items.add(new File([bytes, String(at)], `p${at}.png`, { type: "image/png" }));
       for (let at = 0; at < texts; at += 1)
         transfer.items.add(new File(["video"], `t${at}.mp4`, { type: "video/mp4" }));
@@ -54,7 +54,7 @@ describe.skipIf(!hasChromium)("50 files that are dropped in Chromium (skipped wh
         { width: 320, height: 256 },
       ]) {
         await studio.page.setViewportSize(size);
-        // the page takes a moment for another size
+        // the page needs a moment for another size
         for (const part of [field("Message"), button("Send")])
           await expect
             .poll(async () => {

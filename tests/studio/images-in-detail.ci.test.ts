@@ -105,7 +105,7 @@ describe.skipIf(!hasChromium)("the studio's images in Chromium (skipped where th
     const tab = await studio.page.context().newPage();
     await tab.goto(studio.page.url());
     await findPrompt(tab).waitFor();
-    // behind another, a tab draws no more than a frame a second
+    // a background tab draws at most one frame per second
     await studio.page.bringToFront();
     await make("A reef at dawn");
     await findTile("A reef at dawn", tab).waitFor();

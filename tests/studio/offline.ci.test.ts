@@ -33,7 +33,7 @@ describe.skipIf(!hasChromium)(
       await studio.close();
     });
 
-    /** Asks a first question, so that the parts of the page that show a response are loaded, and opens a new chat. */
+    /** Sends a first question, which loads the code that shows a response, and opens a new chat. */
     async function warmUp(): Promise<void> {
       await studio.sendMessage("Hello");
       await button("Regenerate").first().waitFor();
@@ -41,7 +41,7 @@ describe.skipIf(!hasChromium)(
       await page().getByRole("region", { name: "Welcome" }).waitFor();
       server.emulator.reset();
     }
-    /** Takes the network away, as the browser tells it, while the test responds for the server. */
+    /** Makes the browser offline. The test responds for the server. */
     async function pretendOffline(): Promise<{ results: boolean[] }> {
       const heads = { results: [] as boolean[] };
       await page().evaluate(() => {
@@ -69,7 +69,7 @@ describe.skipIf(!hasChromium)(
       await button("Regenerate").waitFor();
       await expect.poll(() => alert().count()).toBe(0);
       await expect.poll(() => banner().count()).toBe(0);
-      // the network comes and goes without another question
+      // the network state changes without another question
       await setOffline(true);
       await banner().waitFor();
       await setOffline(false);

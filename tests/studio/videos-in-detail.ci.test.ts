@@ -102,7 +102,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     const tab = await studio.page.context().newPage();
     await tab.goto(studio.page.url());
     await findCard("A reef at dawn", tab).waitFor();
-    // behind another, a tab draws no more than a frame a second
+    // a background tab draws at most one frame per second
     await studio.page.bringToFront();
     const context = studio.page.context();
     await context.setOffline(true);

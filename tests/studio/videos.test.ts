@@ -7,7 +7,7 @@ const HOUR = 60 * MINUTE;
 describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where there is none)", () => {
   const { studio, button, findCard, findBar, sendVideo, pollNow, finish } = openVideos();
 
-  /** By keyboard: a message that is in motion can't be clicked. */
+  /** Presses the button by keyboard, because a moving message can't be clicked. */
   async function undo(): Promise<void> {
     await button("Undo").focus();
     await studio.page.keyboard.press("Enter");
@@ -43,7 +43,7 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await undo();
     await findCard("A reef at dawn").waitFor();
     studio.ahead += 25 * HOUR;
-    // a browser that keeps the file plays it all the same: where requests pass through here, it keeps none
+    // routing disables the browser's cache, which would still play the file
     await studio.page.route("**/files/**", (route) => route.continue());
     await studio.page.reload();
     await findCard("A reef at dawn").getByText("No longer available").waitFor();

@@ -72,7 +72,7 @@ describe.skipIf(!hasChromium)("The welcome of the studio in Chromium (skipped wh
     await button("Stop").waitFor({ state: "detached" });
   });
 
-  // the response may be whole before the network is gone, so that there may be nothing to stop
+  // the response may be complete before the network is gone: then there is nothing to stop
   test("After “Offline” the field has the focus", async () => {
     await button("Offline").click();
     await findReplies().first().locator("p").first().waitFor();

@@ -8,7 +8,7 @@ import { reopenStudio, type StudioPage } from "./studio-page.ts";
 
 /** Path of chat requests. */
 export const COMPLETIONS = "**/v1/chat/completions";
-/** Too narrow for the inspector, whose tests are elsewhere. */
+/** Too narrow for the inspector, which has its own tests. */
 export const WIDTH = 1100;
 
 /**
@@ -71,7 +71,7 @@ export function openChat() {
   });
   afterEach(async ({ task }) => {
     room.goOn();
-    // a failed test may leave a page that fails the next tests, too
+    // the page of a failed test may fail the next tests, too
     if (task.result?.state === "fail") {
       isReusable = false;
       studio.spend();

@@ -70,7 +70,7 @@ function listDescendants({ pid }: ChildProcess): number[] {
         const stat = readFileSync(`/proc/${entry}/stat`, "utf8");
         parents.set(Number(entry), Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]));
       } catch {
-        // it ended meanwhile
+        // it has already ended
       }
   } catch {
     return [];

@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 /* Hovers and completions that an editor shows in an app: with the oldest supported TypeScript, and with the newest. */
 
-/** Mark before each name whose hover is read. */
+/** Marks each name whose hover the test reads. */
 const MARK = "/**/";
 
 /** Reads the hovers of `file` with TypeScript 5.4: one for each mark, the signature before the text. */
@@ -142,7 +142,7 @@ function joinText(hover: Shown | null): string {
   return typeof hover.contents === "string" ? hover.contents : hover.contents.value;
 }
 
-/** Reads the messages of a language server, each behind a header with its length. */
+/** Reads the messages of a language server. A header with its length precedes each message. */
 function readMessages(stream: NodeJS.ReadableStream, take: (message: Message) => void): void {
   let bytes = Buffer.alloc(0);
   stream.on("data", (chunk: Buffer) => {

@@ -12,7 +12,7 @@ import {
 import { hosts, imagined, imaginedFiles } from "./imagined.ts";
 
 const root = `${import.meta.dirname}/../../`;
-/** Files of the registry whose doc comments have examples. */
+/** Files of the registry with examples in their doc comments. */
 const copied = [
   "chat-form",
   "download",

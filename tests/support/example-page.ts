@@ -6,7 +6,7 @@ import { type Served, serve } from "@sluice/emulator/serve";
 const KEY = "sk-examples";
 const types = { html: "text/html", js: "text/javascript", css: "text/css" };
 
-/** Serves the built page of an example, and the emulator behind it: the server adds the key, as a Worker does. */
+/** Serves the built page of an example and the emulator. The server adds the key, as a Worker does. */
 export function serveExample(name: string): Promise<Served> {
   const dist = fileURLToPath(new URL(`../../examples/${name}/dist/`, import.meta.url));
   const emulator = createEmulator({ apiKeys: [KEY], speed: 20 });

@@ -103,7 +103,7 @@ export const made: readonly (readonly [
   ],
 ];
 
-/** Time until a page shows its content, in milliseconds: a development server first compiles it, beside other tests. */
+/** Timeout until a page shows its content, in milliseconds. A development server compiles it first, while other tests run. */
 const PAGE_MS = 240_000;
 
 /** Starts an app in development. */
@@ -176,7 +176,7 @@ function fillSettings({ read, write }: Workshop, app: string, url: string): void
   write(file, filled);
 }
 
-/** Builds an app, and runs the build behind https, with the settings of production. */
+/** Builds an app, and serves the build over https, with the settings of production. */
 export async function deploy(shop: Workshop, app: string, commands: ManagerCommands): Promise<Started> {
   if (commands.build) await shop.run(app, commands.build);
   return shop.deploy((env) => {

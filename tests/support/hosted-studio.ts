@@ -15,27 +15,27 @@ const types: Readonly<Record<string, string>> = {
   ".bcmap": "application/octet-stream",
 };
 
-/** The hosted studio on a static server, as any host of files has it. */
+/** The hosted studio on a static file server. */
 export interface HostedStudio {
   /** Address of the page. */
   readonly address: string;
-  /** Requested paths, including missing ones. */
+  /** Requested paths, including missing files. */
   readonly requestedURLs: readonly string[];
-  /** Takes a path away, as a deployment that went wrong. */
-  readonly withhold: (path: string) => void;
+  /** Removes a path, like a failed deployment. */
+  readonly removePath: (path: string) => void;
   readonly close: () => Promise<void>;
 }
 
-/** Builds it, and serves it at a path of its host. */
+/** Builds the hosted studio, and serves it below a path. */
 export async function startHostedStudio(path: string): Promise<HostedStudio> {
   await buildOnce();
   const requestedURLs: string[] = [];
-  const withheld = new Set<string>();
+  const removed = new Set<string>();
   const site: Served = await serve({ fetch: respond }, { port: 0 });
   return {
     address: site.url + path,
     requestedURLs,
-    withhold: (name) => void withheld.add(path + name),
+    removePath: (name) => void removed.add(path + name),
     close: () => site.close(),
   };
 
@@ -43,10 +43,10 @@ export async function startHostedStudio(path: string): Promise<HostedStudio> {
     const { pathname } = new URL((input as Request).url);
     requestedURLs.push(pathname);
     const name = pathname.startsWith(path) ? pathname.slice(path.length) || "index.html" : undefined;
-    if (name === undefined || withheld.has(pathname)) return new Response("not found", { status: 404 });
+    if (name === undefined || removed.has(pathname)) return new Response("not found", { status: 404 });
     const content = await readFile(join(studio, "demo/hosted/dist", name)).catch(() => undefined);
     if (!content) return new Response("not found", { status: 404 });
-    // a file host lets browsers cache nothing without revalidation
+    // browsers must revalidate each file, as on most static hosts
     const headers = { "content-type": types[extname(name)] ?? "", "cache-control": "no-cache" };
     return new Response(content, { headers });
   }

@@ -18,7 +18,7 @@ export interface Hover {
 }
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-/** Folder of each package whose files are read: the sources, or declarations. */
+/** Folder of the files of each package: the sources or the declarations. */
 type Position = "src" | "dist" | ".tmp/packed/dist";
 
 /** Compiler options of a user's project whose packages are at a position. */

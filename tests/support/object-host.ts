@@ -19,7 +19,7 @@ interface HostedProcess {
   readonly died: Promise<never>;
 }
 
-/** The timers of the process whose code runs, and the processes that have ended. */
+/** The timers of the running process, and the processes that have ended. */
 const running = new AsyncLocalStorage<Set<NodeJS.Timeout>>();
 const ended = new WeakSet<Set<NodeJS.Timeout>>();
 for (const name of ["setTimeout", "setInterval"] as const) {
@@ -56,12 +56,12 @@ export function createObjectHost() {
     host: cloudflareHost<unknown>(() => namespace),
     /** The binding of the class. */
     namespace,
-    /** Takes the proxy with this host: its plugins run in the objects. */
+    /** Sets the proxy with this host. Its plugins run in the objects. */
     use<Proxy extends object>(proxy: Proxy): Proxy {
       Kind = durableObject<unknown>(proxy);
       return proxy;
     },
-    /** Takes the class that a Worker exports. */
+    /** Sets the class that a Worker exports. */
     useClass(given: DurableObjectClass<never>): void {
       Kind = given as DurableObjectClass<unknown>;
     },
@@ -93,7 +93,7 @@ export function createObjectHost() {
   function openProcess(object: HostedObject): HostedProcess {
     if (object.process) return object.process;
     let isNew = true;
-    // an object reads its rows while it is made
+    // an object reads its rows in its constructor
     const isAlive = () => isNew || object.process === process;
     let ready: Promise<unknown> = Promise.resolve();
     const onReady = (work: Promise<unknown>) => {
@@ -107,7 +107,7 @@ export function createObjectHost() {
   }
 }
 
-/** Returns the same response, whose body breaks when its process ends. */
+/** Returns the same response. Its body breaks when its process ends. */
 function endWith(response: Response, died: Promise<never>): Response {
   if (!response.body) return response;
   const reader = response.body.getReader();

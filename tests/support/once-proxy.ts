@@ -67,7 +67,7 @@ export function openProxy({ gateway = createEmulator({ speed: Infinity }).fetch,
     return gateway(request);
   }
 
-  /** Opens a page, whose network does what `faults` says, one for each POST. */
+  /** Opens a page. Its network plays one of `faults` for each POST. */
   function openPage({ faults = [], user = "user-1", retries = 0, send = reach }: PageOptions = {}) {
     const { promise: killed, resolve: die } = createDeferred();
     const { promise: buried, resolve: bury } = createDeferred();

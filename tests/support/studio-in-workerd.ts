@@ -94,7 +94,7 @@ const objects = { SLUICE: "Sluice" };
 
 let next = 30_000 + (process.pid % 250) * 8;
 
-/** Starts a server on a port below the ephemeral range, so that no other process takes it during a restart. */
+/** Starts a server on a port below the ephemeral range, so that no other process uses the port during a restart. */
 async function listen<Started>(start: (port: number) => Promise<Started>): Promise<Started> {
   for (let tries = 0; tries < 8; tries += 1) {
     const server = await start(next++).catch(() => undefined);

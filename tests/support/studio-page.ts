@@ -90,7 +90,7 @@ async function openTab(browser: Browser): Promise<Tab> {
   return tab;
 }
 
-/** Notes headers and bodies, too: to read them takes the browser as long as to load them. */
+/** Records headers and bodies, too. Reading them takes the browser as long as loading them. */
 function noteTraffic({ page, notes: { seen } }: Tab): void {
   page.on("request", async (request) => {
     seen.push(JSON.stringify(await request.allHeaders().catch(() => "")));
@@ -141,7 +141,7 @@ async function open(tab: Tab, address: string, close: () => Promise<void>): Prom
       });
       await page.route(addresses, async (route) => {
         await held;
-        // the page may have given the request up meanwhile
+        // the page may have canceled the request
         await route.continue().catch(() => {});
       });
       return async () => {

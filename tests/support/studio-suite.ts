@@ -12,10 +12,10 @@ export const MINUTE = 60_000;
 export const PNG =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/** Too narrow for the inspector, whose tests are elsewhere. */
+/** Too narrow for the inspector, which has its own tests. */
 const WIDTH = 1100;
 
-/** A room of the studio, open in a browser, and the gateway behind it. */
+/** A room of the studio in a browser, and its gateway. */
 export interface StudioSuite {
   readonly page: Page;
   readonly address: string;

@@ -32,7 +32,7 @@ export interface Connection {
   isOver: boolean;
 }
 
-/** A tab: it can crash, and then nothing of it happens any more. */
+/** A tab that can crash. After a crash, none of its code runs. */
 export interface Tab {
   isAlive: boolean;
   readonly reads: Reads;

@@ -28,7 +28,7 @@ const changedKeys = {
   PROXY_SECRET_OLD: secrets.PROXY_SECRET,
 };
 
-/** Tests a template whose bundle stays below a size: `kibibytes`, at most 10 % more than it was measured. */
+/** Tests that the bundle of a template stays below `kibibytes`, at most 10 % above its measured size. */
 export function testTemplate(name: string, kibibytes: number, closings: readonly Closing[]): void {
   const deployed = runTemplate(name, (settings) => ({
     bare: { given: {} },
@@ -128,7 +128,7 @@ export function testTemplate(name: string, kibibytes: number, closings: readonly
     const requestUnlisted = (token: string) =>
       deployed.worker.request(token, chats, { ...chat, model: "unlisted" });
     let response = await requestUnlisted(busy);
-    // a minute may turn in between: then twice as many pass
+    // a minute may end during the test: then twice as many requests pass
     for (let attempt = 1; response.status === 403 && attempt <= 60; attempt += 1)
       response = await requestUnlisted(busy);
     expect([response.status, response.error?.["code"]]).toEqual([429, "rate_limited"]);

@@ -27,7 +27,7 @@ list.subscribe(() => {
   if (task?.state === "succeeded" && player.src !== task.url) player.src = task.url;
 });
 
-/** A video whose bytes count up, so that a part that is lost shows. It is made in pieces. */
+/** Creates a video in pieces. Its bytes count up, so that a lost part is noticed. */
 function readFile(bytes: number): File {
   const piece = Uint8Array.from({ length: 1_048_576 }, (_, at) => (at * 31 + (at >> 8)) & 0xff);
   const start = new Uint8Array([0, 0, 0, 0x20, 0x66, 0x74, 0x79, 0x70, 0x69, 0x73, 0x6f, 0x6d]);

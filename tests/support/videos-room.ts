@@ -27,7 +27,7 @@ export function openVideos() {
     await expect.poll(() => studio.created(VIDEOS).length).toBe(count);
     await expect.poll(() => new Set(listPolls().map(({ path }) => path)).size).toBe(count);
   }
-  /** Hides the page and shows it again: a page that becomes visible polls at once. */
+  /** Hides the page and shows it again: a page that becomes visible polls immediately. */
   async function pollNow(page: Page = studio.page): Promise<void> {
     for (const state of ["hidden", "visible"])
       await page.evaluate((value) => {

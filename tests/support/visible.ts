@@ -31,7 +31,7 @@ export function findVisibleProblems(): readonly string[] {
       });
   }
 
-  /** Looks at what can be pressed around the middle: a target may be larger than its box. */
+  /** Finds the element at points around the middle: a target can be larger than its box. */
   function isSmall(target: Element): boolean {
     const { left, top, width, height } = target.getBoundingClientRect();
     const [x, y] = [left + width / 2, top + height / 2];
@@ -45,7 +45,7 @@ export function findVisibleProblems(): readonly string[] {
     );
   }
 
-  /** Checks that a popup which is open lies over this place: a target behind it is as large as before when it closes. */
+  /** Returns true if an open popup covers this point: the target below it has its size again when the popup closes. */
   function isUnderPopup(target: Element, x: number, y: number): boolean {
     const popup = document.elementFromPoint(x, y)?.closest("[role=dialog], [role=menu], [role=listbox]");
     return popup ? !popup.contains(target) : false;

@@ -17,7 +17,7 @@ const root = join(import.meta.dirname, "../..");
 const bundled = ["core/dist/entries/index.js", "media/dist/index.js", "react/dist/index.js"];
 /** Names that the code does without where they are missing. */
 const optional = ["BroadcastChannel", "OffscreenCanvas"];
-/** Methods that are called on a value, whose name leaves no doubt about their owner. */
+/** Methods of values with a name that only one type has. */
 const methods = { findLast: "Array", replaceAll: "String", matchAll: "String", flatMap: "Array" } as const;
 const browsers = {
   "Chrome, Edge": ["chrome", "edge"],

@@ -91,13 +91,13 @@ function deadCases(text: string): string[] {
     .filter((number) => !cases.has(number));
 }
 
-/** Links within the repository whose file or heading does not exist. */
+/** Finds links within the repository to a missing file or heading. */
 function deadLinks(page: string): string[] {
   const prose = read(page).replace(/^```[\s\S]*?^```/gm, "");
   return (
     [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
       .map(([, link = ""]) => link)
-      // the reference is made when the site is built: its links are checked there
+      // the build of the site generates the reference and checks its links
       .filter((link) => !/^[a-z]+:|(^|\/)reference\//.test(link))
       .filter((link) => {
         const [path = "", anchor] = link.split("#");

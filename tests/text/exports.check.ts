@@ -59,7 +59,7 @@ interface Exported {
   readonly doc: string;
 }
 
-/** The declarations behind the names that a file exports, wherever they are. */
+/** Finds the declarations of the names that a file exports, in any file. */
 function listExports(path: string): Exported[] {
   const source = readFileSync(path, "utf8");
   const own = [...source.matchAll(DECLARATION)].map(([, doc = "", kind = "", name = ""]) => ({
@@ -78,7 +78,7 @@ function listExports(path: string): Exported[] {
   return [...own, ...named];
 }
 
-/** The file that a path of an import leads to: beside the importing one, or of another package. */
+/** Resolves the path of an import: a file of the same or of another package. */
 function resolveFile(from: string, importer: string): string {
   const entry = sources[from];
   if (entry) return entry;

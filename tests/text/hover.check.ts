@@ -50,7 +50,7 @@ test("the doc of each type of a request names its section, and its fields do not
   expect(fields.length).toBeGreaterThan(100);
   for (const { name, text } of fields) {
     const type = ofSchemas.find((type) => type.name === name.split(".")[0]);
-    // a type that is not exported has no text, and `ModelRequest` is the request of any model
+    // an unexported type has no text, and `ModelRequest` is the request of any model
     if (!type || type.name === "ModelRequest") continue;
     const section = findSection(type.text);
     expect.soft(section, name).toBeDefined();

@@ -8,7 +8,7 @@ const files = folders.flatMap((folder) =>
 );
 const page = readFileSync(`${root}SECURITY.md`, "utf8");
 
-/** Each suite that a row of the promises names, with the cases behind it: `auth-*` 32 and 33. */
+/** Finds each suite that a row of the promises names, with the numbers of its cases: `auth-*` 32 and 33. */
 const named = [...page.matchAll(/^\| \*\*(.*?)\*\*.*?\| ([^|]*) \|$/gm)].flatMap(
   ([, promise = "", shown = ""]) =>
     [...shown.matchAll(/`([\w*/.-]+)`((?:(?:,| and| to)? \d+)*)/g)].map(([, suite = "", cases = ""]) => ({

@@ -32,7 +32,7 @@ function begun(first: string) {
   return { send: (text: string) => send(text) };
 }
 
-/** A device of a user, whose connections can be cut, as by a tunnel. */
+/** A device of a user. A test can cut its connections, like a tunnel. */
 function device(user = "user-1") {
   const requests: Request[] = [];
   const connections: AbortController[] = [];
@@ -67,7 +67,7 @@ function reading(stream: ReturnType<typeof resumeChat>) {
   return { stream, until };
 }
 
-/** Begins a response, whose first piece has come. */
+/** Begins a response, and waits for its first piece. */
 async function began(first: string, { client } = device()) {
   const { send } = begun(chunk(first));
   const origin = reading(streamChat(client, question));

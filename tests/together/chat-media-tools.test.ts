@@ -29,7 +29,7 @@ const short = { model: "beta3.0-video", params: { duration: 5, resolution: "480P
 
 type Send = (request: Request) => Promise<Response>;
 
-/** A gateway whose model calls the tools with these arguments, and then replies. */
+/** A gateway. Its model calls the tools with these arguments, and then replies. */
 function createGateway(calls: Readonly<Record<string, object>>) {
   const toolCalls = Object.entries(calls).map(([name, given]) => ({ name, arguments: given }));
   const replies = [
@@ -86,7 +86,7 @@ function page(
   return { chat, storage, died };
 }
 
-/** Copies the records of a killed page to a new id, whose lock no page holds. */
+/** Copies the records of a killed page to a new id, so that no page holds its lock. */
 async function left(storage: ChatStorage) {
   const copy = memoryStorage();
   const id = `left-${Math.random()}`;
@@ -94,7 +94,7 @@ async function left(storage: ChatStorage) {
   return { storage: copy, id };
 }
 
-/** A page that has asked for a video, and was left with its first poll. */
+/** Opens a page that has requested a video, and was closed at its first poll. */
 async function leaveWithVideo(...others: readonly Tool[]) {
   const requests = [["make_video", { prompt: "A reef" }], ...others.map(({ name }) => [name, {}])];
   const gateway = createGateway(Object.fromEntries(requests));

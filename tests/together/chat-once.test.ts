@@ -55,7 +55,7 @@ function page(storage: ChatStorage, { faults = [], retries = 0, ...options }: Op
   return { chat, killed, send: () => chat.send("Hello"), retry: () => chat.retry() };
 }
 
-/** Opens the stored chat of a killed page, under a new id whose lock no page holds. */
+/** Opens the stored chat of a killed page under a new id, so that no page holds its lock. */
 async function reopened(storage: ChatStorage) {
   const copy = memoryStorage();
   const id = `left-${Math.random()}`;

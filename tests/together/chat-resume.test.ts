@@ -21,7 +21,7 @@ function begun(first: string) {
   return { send: (text: string) => send(text) };
 }
 
-/** A page whose connections can be cut, as by a tunnel or a reload: without a word to anybody. */
+/** A page. A test can cut its connections without notice, like a tunnel or a reload. */
 function page(storage: ChatStorage, id = "a") {
   const connections: AbortController[] = [];
   const client = createClient({
@@ -63,7 +63,7 @@ function until({ chat }: Page, isReached: () => boolean): Promise<void> {
   });
 }
 
-/** Records that a closed page left behind, in a storage that no tab uses. */
+/** The records of a closed page, in a storage that no tab uses. */
 async function left(storage: ChatStorage) {
   const id = `left-${Math.random()}`;
   const copy = memoryStorage();

@@ -21,7 +21,7 @@ import { fileStorage } from "@sluice/stores/node";
 import { storageTests } from "@sluice/stores/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-/* A storage in one file: what a kill, another process and a full disk leave of it. */
+/* A storage in one file, after a kill, writes of another process, and a full disk. */
 
 let folder = "";
 let files = 0;
@@ -75,7 +75,7 @@ test("a file that was cut at any byte has each whole write, none in part, and ta
   async function check(cut: number): Promise<void> {
     const at = newFile();
     await writeFile(at, whole.subarray(0, cut));
-    // the newline alone may be missing
+    // only the newline may be missing
     const nth = ends.filter((end) => end > 0 && end <= cut).length;
     const stored =
       nth === 0
@@ -262,7 +262,7 @@ describe("a lock of the file", () => {
     const storage = fileStorage(path);
     const lost = await storage.lock?.("batch");
     await lost?.write("a", records(["1", "mine"]));
-    // the other process takes this one for dead: it was asleep
+    // this process was asleep, so the other process considers it dead
     const { take } = JSON.parse((await readFile(path, "utf8")).split("\n")[0] ?? "");
     const line = { lock: "batch", take: { token: "other", pid: process.ppid, host: "b" }, after: take.token };
     await appendFile(path, `${JSON.stringify(line)}\n`);

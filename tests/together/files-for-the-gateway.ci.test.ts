@@ -2,7 +2,7 @@ import { createClient } from "@sluice/core";
 import { uploadMedia, uploads } from "@sluice/media";
 import { createVideoTaskStore } from "@sluice/stores";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createFile, PART, starts } from "../../packages/durable/test/support/file-store.js";
+import { createFile, firstBytes, PART_BYTES } from "../../packages/durable/test/support/file-store.js";
 import { startFilesInWorkerd } from "../../packages/durable/test/support/files-in-workerd.js";
 import { createTestClock } from "../support/test-clock.ts";
 
@@ -15,10 +15,10 @@ beforeAll(async () => {
 });
 afterAll(() => proxy.close());
 
-const video = createFile(starts.mp4, 2 * PART + 5000);
+const video = createFile(firstBytes.mp4, 2 * PART_BYTES + 5000);
 const fetchBytes = async (url: string) => new Uint8Array(await (await fetch(url)).arrayBuffer());
 
-/** A client of `user-1`; `send` may break its connections. */
+/** A client of `user-1`. `send` can break its connections. */
 const createTestClient = (send: (request: Request) => Promise<Response> = fetch) =>
   createClient({
     baseURL: proxy.url.origin,
@@ -32,7 +32,7 @@ test("a file arrives complete if its connection breaks in the middle of a part",
   let patches = 0;
   const client = createTestClient(async (request) => {
     if (request.method !== "PATCH" || ++patches !== 1) return fetch(request);
-    const half = (await request.arrayBuffer()).slice(0, PART / 2);
+    const half = (await request.arrayBuffer()).slice(0, PART_BYTES / 2);
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => controller.enqueue(new Uint8Array(half)),
       pull: (controller) => controller.error(new Error("the network is gone")),

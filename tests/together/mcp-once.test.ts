@@ -7,9 +7,9 @@ import { createMcpServer } from "@sluice/mcp";
 import { createProxy, images, videos } from "@sluice/worker-proxy";
 import { expect, test, vi } from "vitest";
 
-/* An agent behind a proxy with `idempotency()`: a call that is repeated is paid for once, and gets its image or its task. */
+/* An agent behind a proxy with `idempotency()`: a repeated call is billed once, and gets its image or its task. */
 
-/** Connects an agent to a server behind a proxy, whose first responses are lost. */
+/** Connects an agent to a server behind a proxy. The first responses of the proxy are lost. */
 async function agentBehindProxy({ lost }: { lost: number }) {
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
   const bills: string[] = [];

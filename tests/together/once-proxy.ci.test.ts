@@ -12,7 +12,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** The end of a request at the gateway: refused, not reached, cut after it was done, or its object is lost meanwhile. */
+/** The outcome of a request at the gateway: refused, not reached, cut after its success, or its object is lost during it. */
 type GatewayFault = "refused" | "unreached" | "cut" | "killed" | "slow" | undefined;
 
 describe("Of 1,000 schedules of faults, each", () => {
@@ -36,7 +36,7 @@ describe("Of 1,000 schedules of faults, each", () => {
     expect(shownOnes).toBeLessThan(950);
   });
 
-  /** A user asks for one thing until it is shown, or is billed and has failed. */
+  /** Requests one image or video until it is shown, or is billed and has failed. */
   async function run(kind: (typeof kinds)[number], seed: number) {
     const random = createRandom(seed, kind);
     const one = <Item>(of: readonly Item[]) => of[Math.floor(random() * of.length)] as Item;
@@ -69,7 +69,7 @@ describe("Of 1,000 schedules of faults, each", () => {
     }
     return { made, shown: undefined, story };
 
-    /** A store in its page: each call asks for the same thing. */
+    /** A store in its page. Each call requests the same image or video. */
     function createStore(client: Client) {
       const images = createImageStore(client, { model: imageRequest.model });
       const video = createVideoTaskStore(client, { storage });

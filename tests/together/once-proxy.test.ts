@@ -179,7 +179,7 @@ test("A key belongs to one request: another body and another kind of request are
     generateImages(client, { ...imageRequest, prompt: "A wreck" }, { idempotencyKey: "k" }),
     createVideoTask(client, reef, { idempotencyKey: "k" }),
   ];
-  // both at once: the second may be refused before the first
+  // both run at the same time: the second may be refused before the first
   await Promise.all(others.map((other) => expect(other).rejects.toMatchObject(mismatch)));
   expect(bills).toHaveLength(1);
 });
@@ -302,7 +302,7 @@ function readOutcome(result: unknown) {
   return { ...(result as object), queryableUntil: undefined };
 }
 
-/** The CORS rules of a browser for a page of `from`: it asks before it sends, and hides the headers that are not exposed. */
+/** Applies a browser's CORS rules for a page of `from`: sends a preflight, and hides headers that are not exposed. */
 function browserOn(from: string, reach: Send) {
   const preflights: string[] = [];
   return { preflights, send };

@@ -32,7 +32,7 @@ test("each of 1,000 bills has its receipt, though the script is killed 20 times"
   const server = createServer(async (incoming, outgoing) => {
     incoming.resume();
     await once(incoming, "end");
-    // after a failure the client asks by GET whether anything listens
+    // after a failure, the client sends a GET to check if a server responds
     if (incoming.method !== "POST") return void outgoing.end();
     const key = String(incoming.headers["idempotency-key"]);
     const fault = pickBetween(random, 0, 99);

@@ -26,7 +26,7 @@ test("a response that was stopped leaves nothing in the memory of the Worker", a
   const messages = [{ role: "user", content: "[[stall]] Tell me a long story" }];
   const body = JSON.stringify({ model: "delta-5.3", stream: true, messages });
 
-  /** Asks, reads the first words, and stops the response. */
+  /** Sends a question, reads the first words, and stops the response. */
   async function stopOne(): Promise<void> {
     const response = await fetch(`${address}/completions`, { method: "POST", headers, body });
     const reader = response.body?.getReader();

@@ -3,7 +3,7 @@ import { createEmulator } from "@sluice/emulator";
 import { createProxy } from "@sluice/worker-proxy";
 import { expect, test } from "vitest";
 
-/* A page whose user has signed out, while another one has signed in: the cookie is of one, and what the page stores of the other. */
+/* A page after a change of users: the cookie belongs to the new user, and the stored data to the previous user. */
 
 const messages = [{ role: "user", content: "Hello" }] as const;
 

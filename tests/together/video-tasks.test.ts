@@ -19,7 +19,7 @@ afterEach(() => {
 
 let gateways = 0;
 
-/** A store on a gateway whose time is the test's, as is the store's. */
+/** Opens a store and a gateway. The test moves the clock of both. */
 function createVideo(
   prompt: string,
   model: "beta3.0-video" | "gamma-video-2.0" = "beta3.0-video",
@@ -50,7 +50,7 @@ function createVideo(
     queries: emulator.requests.filter(({ method }) => method === "GET").length,
   });
 
-  /** Lets time pass until the task is over, at most so many minutes; tells how many it took. */
+  /** Lets time pass until the task is over, up to a number of minutes. Returns the minutes that passed. */
   async function untilOver(max = 40): Promise<number> {
     for (let minutes = 0; minutes < max; minutes += 0.25) {
       if (["success", "error"].includes(video.getSnapshot().status)) return minutes;

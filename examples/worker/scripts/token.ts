@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 
 /*
  * Prints a token for one hour, as your own server would hand it out: `JWT_SECRET=… node scripts/token.ts ada`.
- * The secret comes from the environment: an argument would stay in the shell's history.
+ * Reads the secret from the environment, because the shell's history stores arguments.
  */
 
 const [, , sub] = process.argv;

@@ -16,7 +16,7 @@ export interface Env {
   /** The pages that may call from a browser, separated by spaces. */
   readonly ORIGINS: string;
   readonly GATEWAY_API_KEY: string;
-  /** While the key is changed: the key before it, asked where the gateway refuses the new one. */
+  /** During a rotation: the previous key, used if the gateway refuses the new key. */
   readonly GATEWAY_API_KEY_OLD?: string;
   readonly PROXY_SECRET: string;
   /** While the secret is changed: the ids that it has marked stay good. */
@@ -54,7 +54,7 @@ export const options = {
   },
   plugins: [
     health<Env>(),
-    // requests, and jobs that continue without one: `type` tells them apart
+    // `type` distinguishes requests from jobs, which continue without a request
     events<Env>((event) => console.log(JSON.stringify(event))),
     // Headers for an AI gateway in front of yours: its key, and metadata for its log. Never send a user's secret.
     // gatewayHeaders<Env>(({ env, user }) => ({

@@ -1,7 +1,7 @@
 import { jwt } from "@sluice/worker-proxy/auth";
 
 /**
- * Knows users by tokens that your own server signs (HS256) with a secret that it shares with this Worker:
+ * Identifies users by tokens that your own server signs (HS256) with a secret that it shares with this Worker:
  * `{ iss, aud, sub, exp }`, where `sub` is the user's id. A sign-in service that publishes its keys is
  * `jwt({ jwks, issuer, audience })`; a cookie of your own is a function that returns `{ id }` or null.
  */

@@ -20,10 +20,10 @@ import {
 import { definePlugin, hashText } from "@sluice/worker-proxy/plugin";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { KEY, read } from "../../worker-proxy/test/support/key.js";
-import { createFile, PART, SECRET, starts } from "./support/file-store.js";
+import { createFile, firstBytes, PART_BYTES, SECRET } from "./support/file-store.js";
 import { createMemoryBucket } from "./support/memory-bucket.js";
 import { createProbe } from "./support/probe.js";
-import { openPurse, silenceLog } from "./support/stored-proxy.js";
+import { openMeter, silenceLog } from "./support/stored-proxy.js";
 
 /* A proxy with all plugins: users have data in each, and an operator lists, exports and erases it. */
 
@@ -138,11 +138,11 @@ function openAll(
     expect((await post(user, "/v1/chat/completions", chat)).text).toContain("a secret plan");
     expect((await post(user, "/v1/video/generations", video)).status).toBe(200);
     const upload = await send(user, "/v1/uploads", {
-      body: createFile(starts.png, PART),
+      body: createFile(firstBytes.png, PART_BYTES),
       headers: {
         "content-type": "application/octet-stream",
-        "content-length": `${PART}`,
-        "upload-length": `${PART + 10}`,
+        "content-length": `${PART_BYTES}`,
+        "upload-length": `${PART_BYTES + 10}`,
       },
     });
     expect(upload.status).toBe(201);
@@ -169,7 +169,7 @@ test("an operator lists the data of a user in each plugin, and acts on it; each 
   const upload = await use(user);
   const readFiles = async (of: string) =>
     (await operate("users/export", { user: of, part: "files" })).data.files;
-  expect(await readFiles(user)).toMatchObject([{ id: upload, bytes: PART + 10, received: PART }]);
+  expect(await readFiles(user)).toMatchObject([{ id: upload, bytes: PART_BYTES + 10, received: PART_BYTES }]);
   expect(await operate("files/remove", { user: "bob", id: upload })).toEqual({ removed: false });
   expect(await operate("files/remove", { user, id: upload })).toEqual({ removed: true });
   expect(await readFiles(user)).toEqual([]);
@@ -238,7 +238,7 @@ test("erasing a user deletes every row and ends every job of that user, and chan
 test("a video that no page sees is copied, and is the user's", async () => {
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"], shouldAdvanceTime: true });
   onTestFinished(() => void vi.useRealTimers());
-  const file = createFile(starts.mp4, 1000);
+  const file = createFile(firstBytes.mp4, 1000);
   const copying = vi.spyOn(globalThis, "fetch");
   onTestFinished(() => copying.mockRestore());
   copying.mockImplementation(
@@ -277,9 +277,9 @@ test.each([
   "an erasure while the meter fails deletes a response %s, says that it isn't done, and settles once (case 165)",
   async (_, isHeld) => {
     silenceLog();
-    const purse = openPurse();
-    const { gateway, send, proxy, readRows } = openAll(purse.plugin as ProxyPlugin<object>);
-    purse.fails = true;
+    const meter = openMeter();
+    const { gateway, send, proxy, readRows } = openAll(meter.plugin as ProxyPlugin<object>);
+    meter.fails = true;
     gateway.isHeld = isHeld;
     const response = await send("ann", "/v1/chat/completions", { body: JSON.stringify(chat) });
     const text = isHeld ? "" : await response.text();
@@ -288,10 +288,10 @@ test.each([
     expect(await eraseUser(proxy, {}, "ann")).toMatchObject({ failed: ["streams"] });
     expect(await reading).not.toBe("");
     expect((await readRows()).join("\n")).not.toContain("a secret plan");
-    expect([purse.reserved.size, purse.spent]).toEqual([1, []]);
-    purse.fails = false;
+    expect([meter.reserved.size, meter.spent]).toEqual([1, []]);
+    meter.fails = false;
     expect(await eraseUser(proxy, {}, "ann")).toMatchObject({ failed: [] });
-    expect([purse.reserved.size, purse.spent.length]).toEqual([0, 1]);
+    expect([meter.reserved.size, meter.spent.length]).toEqual([0, 1]);
     expect((await readRows()).filter((row) => /^(jobs|job_parts) /.test(row))).toEqual([]);
   },
 );

@@ -43,7 +43,7 @@ function notesPart(name = "notes", fails = () => false) {
 
 const isOperator: AdminOptions<Env>["isOperator"] = ({ id }) => id === "ada";
 
-/** A proxy whose users are the words after Bearer, with paths for operators. */
+/** Opens a proxy with paths for operators. The bearer token is the user's id. */
 function openAdmin(
   { parts = [notesPart().part], ...given }: Partial<AdminOptions<Env>> & { parts?: ProxyPlugin<Env>[] } = {},
   options: Partial<ProxyOptions<Env>> = {},
@@ -243,12 +243,12 @@ describe("an operation", () => {
 
 describe("erasing a user (case 133)", () => {
   test("erases the data of all plugins, and leaves the data of other users", async () => {
-    const one = notesPart("one");
-    const other = notesPart("other");
-    const { post } = openAdmin({ parts: [one.part, other.part] });
+    const firstPart = notesPart("one");
+    const secondPart = notesPart("other");
+    const { post } = openAdmin({ parts: [firstPart.part, secondPart.part] });
     const { text } = await post("/v1/admin/users/erase", { user: "ann" });
     expect(JSON.parse(text)).toEqual({ erased: ["one", "other"], failed: [] });
-    expect([[...one.stored.keys()], [...other.stored.keys()]]).toEqual([["bob"], ["bob"]]);
+    expect([[...firstPart.stored.keys()], [...secondPart.stored.keys()]]).toEqual([["bob"], ["bob"]]);
   });
 
   test("erases nothing if the request has an unknown field, such as the name of one part", async () => {

@@ -6,7 +6,7 @@ import { folderBucket } from "@sluice/durable/node";
 import { beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { bundle } from "../../worker-proxy/test/support/bundle.js";
 
-/* A bucket in a folder, whose process is killed at each of its calls of the disk. */
+/* A bucket in a folder. Its process is killed at each call of the disk. */
 
 const PNG = { httpMetadata: { contentType: "image/png" } };
 const NO_RANGE = { range: new Headers() };
@@ -42,13 +42,13 @@ const PNG = { httpMetadata: { contentType: "image/png" } };
 const createStream = (bytes) => new Blob([new Uint8Array(bytes).fill(bytes % 251)]).stream();
 const bucket = folderBucket("files");`;
 
-// a process for each step, on a machine that may be busy
+// each step starts a process, which takes long on a busy machine
 test("a process killed at any step leaves only whole files, and unfinished ones that the sweep deletes (case 179)", async () => {
   const steps: number[] = [];
   for (let step = 1; ; step += 1) {
     const bucket = folderBucket(join(folder, "files"));
     for (const key of ["media/a", "media/c"]) await bucket.put(key, createStream(1000), PNG);
-    const { signal, stderr } = await run(killedAt(step));
+    const { signal, stderr } = await run(createKilledProgram(step));
     if (signal === null) {
       expect(stderr).toBe("");
       break;
@@ -74,22 +74,22 @@ test("a process killed at any step leaves only whole files, and unfinished ones 
   expect(steps.length).toBeGreaterThan(30);
 });
 
-/** A program whose process ends at its n-th call of the disk. */
-const killedAt = (step: number) => `import { promises } from "node:fs";
+/** Returns the code of a program that is killed at its n-th call of the disk. */
+const createKilledProgram = (step: number) => `import { promises } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
-let left = ${step};
+let remaining = ${step};
 const counted = (owner, name) => {
   const call = owner[name];
   owner[name] = function (...given) {
-    left -= 1;
-    if (left === 0) process.kill(process.pid, "SIGKILL");
+    remaining -= 1;
+    if (remaining === 0) process.kill(process.pid, "SIGKILL");
     return call.apply(this, given);
   };
 };
 const handle = await promises.open("host.mjs");
 counted(Object.getPrototypeOf(handle), "writeFile");
 await handle.close();
-left = ${step};
+remaining = ${step};
 for (const name of ["open", "mkdir", "rename", "rm"]) counted(promises, name);
 syncBuiltinESMExports();
 ${START.replace("import { folderBucket } from", "const { folderBucket } = await import(").replace('"./host.mjs";', '"./host.mjs");')}

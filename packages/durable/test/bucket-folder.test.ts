@@ -6,7 +6,7 @@ import { folderBucket } from "@sluice/durable/node";
 import { beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { bundle } from "../../worker-proxy/test/support/bundle.js";
 
-/* A bucket in a folder: its disk, its process and those who may write into it. */
+/* A bucket in a folder: its disk, its process, and other writers in its folder. */
 
 const PNG = { httpMetadata: { contentType: "image/png" } };
 const NO_RANGE = { range: new Headers() };
@@ -67,7 +67,7 @@ test("no file name leads out of the folder (case 178)", async () => {
   }
   await bucket.put("n".repeat(1024), createStream(10), PNG);
   expect((await bucket.head("n".repeat(1024)))?.size).toBe(10);
-  // an id of an upload is no path, either
+  // the id of an upload is not a path, either
   const upload = bucket.resumeMultipartUpload("media/a", "../../outside");
   await expect(upload.uploadPart(1, createStream(10))).rejects.toThrow("10024");
   await upload.abort();
@@ -112,7 +112,7 @@ test("only the user of the process can read a file (case 178)", {
   for (const path of paths) expect((await stat(path)).mode & 0o077).toBe(0);
 });
 
-// a test has no disk to fill: a limit of the file size makes a write fail in its middle as well
+// a limit of the file size makes a write fail in its middle, like a full disk
 test("a full disk ends a write with an error, and leaves nothing of the file (case 179)", {
   skip: process.platform === "win32",
 }, async () => {

@@ -14,10 +14,10 @@ import {
   test,
   vi,
 } from "vitest";
-import { startBetween } from "./support/s3-between.js";
+import { startFaultyS3 } from "./support/faulty-s3.js";
 import { startS3 } from "./support/s3-server.js";
 
-/* A bucket of an S3 API that fails, over a server between it and a real one. */
+/* A bucket of an S3 API that fails, over a server faultyS3 it and a real one. */
 
 const PNG = { httpMetadata: { contentType: "image/png" } };
 const NO_RANGE = { range: new Headers() };
@@ -27,24 +27,24 @@ const createError = (code: string, more = "") =>
 const page = "<!doctype html><html><body>Welcome to our network</body></html>";
 
 let server: Awaited<ReturnType<typeof startS3>>;
-let between: Awaited<ReturnType<typeof startBetween>>;
+let faultyS3: Awaited<ReturnType<typeof startFaultyS3>>;
 let options: S3BucketOptions;
 let bucket: ReturnType<typeof s3Bucket>;
 
 beforeAll(async () => {
   server = await startS3();
-  between = await startBetween(server.options.endpoint);
-  options = { ...server.options, endpoint: between.url };
+  faultyS3 = await startFaultyS3(server.options.endpoint);
+  options = { ...server.options, endpoint: faultyS3.url };
 });
 beforeEach(() => {
-  between.reset();
-  // no pauses between attempts
+  faultyS3.reset();
+  // no pauses faultyS3 attempts
   vi.spyOn(Math, "random").mockReturnValue(0);
   bucket = s3Bucket(options);
 });
 afterEach(() => vi.restoreAllMocks());
 afterAll(async () => {
-  await between.close();
+  await faultyS3.close();
   await server.close();
 });
 
@@ -67,7 +67,7 @@ describe("a secret of the bucket's account (case 180)", () => {
       { status: 400, body: leak },
     ];
     for (const fault of faults) {
-      for (const method of ["GET", "PUT", "POST", "DELETE"]) between.fail(method, fault);
+      for (const method of ["GET", "PUT", "POST", "DELETE"]) faultyS3.fail(method, fault);
       for (const work of [
         () => own.get("media/a", NO_RANGE),
         () => own.createMultipartUpload("media/a", PNG),
@@ -77,9 +77,9 @@ describe("a secret of the bucket's account (case 180)", () => {
         const error = await failed(work());
         expect(inspect(error, { depth: 9 }) + JSON.stringify(error)).not.toMatch(/canary|AWS4-HMAC/i);
       }
-      between.reset();
+      faultyS3.reset();
     }
-    between.fail("GET", ...Array.from({ length: 4 }, () => ({ network: "refused" }) as const));
+    faultyS3.fail("GET", ...Array.from({ length: 4 }, () => ({ network: "refused" }) as const));
     expect(inspect(await failed(own.get("media/a", NO_RANGE)), { depth: 9 })).not.toMatch(
       /canary|AWS4-HMAC/i,
     );
@@ -88,12 +88,12 @@ describe("a secret of the bucket's account (case 180)", () => {
   test("is in no address: the signature is a header, and the hash of the bytes is signed", async () => {
     await bucket.put("media/signed", createStream(1000), PNG);
     await bucket.head("media/signed");
-    for (const { url, headers, sha256 } of between.seen) {
+    for (const { url, headers, sha256 } of faultyS3.requests) {
       expect(url).toMatch(/^\/media\/media\/signed$/);
       expect(headers["x-amz-content-sha256"]).toBe(sha256);
       expect(headers.authorization).toMatch(/SignedHeaders=[^,]*x-amz-content-sha256/);
     }
-    expect(between.seen).toHaveLength(2);
+    expect(faultyS3.requests).toHaveLength(2);
   });
 
   test("reaches only files of its bucket: a name that leads elsewhere sends nothing", async () => {
@@ -103,7 +103,7 @@ describe("a secret of the bucket's account (case 180)", () => {
       await expect(bucket.delete([name])).rejects.toThrow(TypeError);
       expect(() => bucket.resumeMultipartUpload(name, "id")).toThrow(TypeError);
     }
-    expect(between.seen).toEqual([]);
+    expect(faultyS3.requests).toEqual([]);
   });
 
   test("goes to no other host: a redirect is an error", async () => {
@@ -119,7 +119,7 @@ describe("a secret of the bucket's account (case 180)", () => {
       [301, "PermanentRedirect"],
       [307, "TemporaryRedirect"],
     ] as const) {
-      between.fail("PUT", { status, headers, body: createError(code) });
+      faultyS3.fail("PUT", { status, headers, body: createError(code) });
       const { message } = await failed(bucket.put("media/a", createStream(10), PNG));
       expect(message).toBe(`s3Bucket: PUT got ${status} ${code}; give the endpoint of the bucket's region`);
     }
@@ -148,22 +148,22 @@ describe("a secret of the bucket's account (case 180)", () => {
 
 describe("a bucket that is busy or silent, or another server instead of the bucket (case 181)", () => {
   test("repeats a request to a busy bucket up to four times", async () => {
-    between.fail("PUT", { status: 503, body: createError("SlowDown") }, { status: 500 }, { status: 429 });
+    faultyS3.fail("PUT", { status: 503, body: createError("SlowDown") }, { status: 500 }, { status: 429 });
     await bucket.put("media/busy", createStream(1000), PNG);
     expect((await bucket.head("media/busy"))?.size).toBe(1000);
-    expect(between.seen.filter(({ method }) => method === "PUT")).toHaveLength(4);
-    between.reset();
-    between.fail("HEAD", ...Array.from({ length: 9 }, () => ({ status: 500 })));
+    expect(faultyS3.requests.filter(({ method }) => method === "PUT")).toHaveLength(4);
+    faultyS3.reset();
+    faultyS3.fail("HEAD", ...Array.from({ length: 9 }, () => ({ status: 500 })));
     expect(await failed(bucket.head("media/busy"))).toMatchObject({ status: 500 });
-    expect(between.seen).toHaveLength(4);
+    expect(faultyS3.requests).toHaveLength(4);
   });
 
   test("ends a request to a bucket that does not respond", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
-    between.fail("HEAD", { network: "silent" });
+    faultyS3.fail("HEAD", { network: "silent" });
     const outcome = failed(bucket.head("media/a"));
-    while (between.seen.length < 1) await new Promise((resolve) => setImmediate(resolve));
+    while (faultyS3.requests.length < 1) await new Promise((resolve) => setImmediate(resolve));
     await vi.advanceTimersByTimeAsync(120_000);
     expect((await outcome).message).toBe("s3Bucket: HEAD got no response");
   });
@@ -174,13 +174,13 @@ describe("a bucket that is busy or silent, or another server instead of the buck
       return { upload, parts: [await upload.uploadPart(1, createStream(1000))] };
     };
     const first = await begun();
-    between.fail("POST uploadId", { status: 200, body: createError("InvalidPart") });
+    faultyS3.fail("POST uploadId", { status: 200, body: createError("InvalidPart") });
     expect(await failed(first.upload.complete(first.parts))).toMatchObject({ code: "InvalidPart" });
-    between.fail("POST uploadId", { status: 200, body: page });
+    faultyS3.fail("POST uploadId", { status: 200, body: page });
     expect((await failed(first.upload.complete(first.parts))).message).toContain("does not say");
     expect(await bucket.head("media/parts")).toBeNull();
     // S3 may report the failure of a long request with status 200
-    between.fail("POST uploadId", { status: 200, body: `   ${createError("InternalError")}` });
+    faultyS3.fail("POST uploadId", { status: 200, body: `   ${createError("InternalError")}` });
     expect(await failed(first.upload.complete(first.parts))).toMatchObject({ code: "InternalError" });
     await first.upload.complete(first.parts);
     expect((await bucket.head("media/parts"))?.size).toBe(1000);
@@ -188,26 +188,26 @@ describe("a bucket that is busy or silent, or another server instead of the buck
 
   test("a page instead of a bucket's response stores and deletes nothing", async () => {
     const upload = bucket.resumeMultipartUpload("media/a", "id");
-    between.fail("PUT", { status: 200, body: page });
+    faultyS3.fail("PUT", { status: 200, body: page });
     expect((await failed(bucket.put("media/a", createStream(10), PNG))).message).toContain("no etag");
-    between.fail("DELETE", { status: 200, body: page });
+    faultyS3.fail("DELETE", { status: 200, body: page });
     expect((await failed(bucket.delete(["media/a"]))).message).toContain("does not say");
-    between.fail("PUT", { status: 200, body: page });
+    faultyS3.fail("PUT", { status: 200, body: page });
     expect((await failed(upload.uploadPart(1, createStream(10)))).message).toContain("no etag");
-    between.fail("POST", { status: 200, body: page });
+    faultyS3.fail("POST", { status: 200, body: page });
     expect((await failed(bucket.createMultipartUpload("media/a", PNG))).message).toContain("no id");
   });
 
   test("a file is missing only if the bucket says so, not if another server responds", async () => {
     expect(await bucket.get("media/none", NO_RANGE)).toBeNull();
     for (const body of [page, createError("NoSuchBucket")]) {
-      between.fail("GET", { status: 404, body });
-      between.fail("DELETE", { status: 404, body });
+      faultyS3.fail("GET", { status: 404, body });
+      faultyS3.fail("DELETE", { status: 404, body });
       expect(await failed(bucket.get("media/none", NO_RANGE))).toMatchObject({ status: 404 });
       expect(await failed(bucket.delete(["media/none"]))).toMatchObject({ status: 404 });
     }
     for (const status of [401, 403]) {
-      between.fail("HEAD", { status });
+      faultyS3.fail("HEAD", { status });
       expect(await failed(bucket.head("media/none"))).toMatchObject({ status });
     }
   });
@@ -215,10 +215,10 @@ describe("a bucket that is busy or silent, or another server instead of the buck
   test("deletes the other files if one can't be deleted, and reports that file", async () => {
     const keys = Array.from({ length: 20 }, (_, at) => `media/many-${at}`);
     for (const key of keys) await server.bucket.put(key, createStream(1), PNG);
-    between.fail("DELETE many-7", { status: 403, body: createError("AccessDenied") });
+    faultyS3.fail("DELETE many-7", { status: 403, body: createError("AccessDenied") });
     expect((await failed(bucket.delete(keys))).message).toContain("let the key read, write, delete and list");
-    const left = await Promise.all(keys.map((key) => bucket.head(key)));
-    expect(keys.filter((_, at) => left[at])).toEqual(["media/many-7"]);
+    const remaining = await Promise.all(keys.map((key) => bucket.head(key)));
+    expect(keys.filter((_, at) => remaining[at])).toEqual(["media/many-7"]);
     await bucket.delete(keys);
   });
 });
@@ -226,17 +226,17 @@ describe("a bucket that is busy or silent, or another server instead of the buck
 describe("bytes of another file (case 182)", () => {
   test("rejects a whole file instead of a part, and a file without its metadata", async () => {
     const range = { range: new Headers({ range: "bytes=0-9" }) };
-    between.fail("GET", { status: 200, body: page, headers: { etag: '"a"' } });
+    faultyS3.fail("GET", { status: 200, body: page, headers: { etag: '"a"' } });
     expect((await failed(bucket.get("media/a", range))).message).toContain("no range");
     for (const headers of [{}, { etag: '"a"', "content-encoding": "identity" }] as const) {
-      between.fail("GET", { status: 200, body: page, headers: { ...headers } });
+      faultyS3.fail("GET", { status: 200, body: page, headers: { ...headers } });
       expect((await failed(bucket.get("media/a", NO_RANGE))).message).toMatch(/no (?:etag|size)/);
     }
   });
 
   test("a read fails if the response of the bucket breaks off", async () => {
     const broken = { etag: '"a"', "content-length": "1000", connection: "close" };
-    between.fail("GET", { status: 200, body: "only the start", headers: broken });
+    faultyS3.fail("GET", { status: 200, body: "only the start", headers: broken });
     const file = await bucket.get("media/a", NO_RANGE);
     await expect(new Response(file?.body ?? null).arrayBuffer()).rejects.toThrow();
   });

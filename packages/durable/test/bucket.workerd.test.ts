@@ -3,7 +3,7 @@ import type { Bucket } from "@sluice/durable";
 import { bucketTests } from "@sluice/durable/testing";
 import { describe, test } from "vitest";
 
-/* R2, whose behaviour the contract of buckets is. */
+/* R2: its behavior is the contract of buckets. */
 
 describe("R2", () => {
   bucketTests({ open: () => (env as unknown as { MEDIA: Bucket }).MEDIA, test });

@@ -39,24 +39,24 @@ function openMoney(options: Partial<BudgetOptions> = {}, file?: string) {
     [0, "ann", { body, route, model: String(body["model"]) }] as const;
   return {
     ...opened,
-    reserve: (...given: Parameters<typeof of>) => opened.reserve(...of(...given)),
-    paid: (...given: Parameters<typeof of>) => opened.paid(...of(...given)),
+    reserve: (...reservation: Parameters<typeof of>) => opened.reserve(...of(...reservation)),
+    paid: (...reservation: Parameters<typeof of>) => opened.paid(...of(...reservation)),
   };
 }
 
 describe("a budget in money", () => {
   test("reserves the most that a chat can cost, and spends its usage", async () => {
     const { paid, state } = openMoney();
-    const given = await paid(question);
-    expect(given).toMatchObject({ amount: MAX_COST });
+    const reservation = await paid(question);
+    expect(reservation).toMatchObject({ amount: MAX_COST });
     expect(await state()).toMatchObject({
       reserved: MAX_COST,
       spent: 0,
       unit: "millionths",
       currency: "coins",
     });
-    expect(given.calculateCost?.(used)).toBe(410);
-    await given.settle(used);
+    expect(reservation.calculateCost?.(used)).toBe(410);
+    await reservation.settle(used);
     expect(await state()).toMatchObject({ reserved: 0, spent: 410, remaining: 999_590 });
   });
 
@@ -78,9 +78,9 @@ describe("a budget in money", () => {
       sequential_image_generation: "auto",
       sequential_image_generation_options: { max_images: 4 },
     };
-    const given = await paid(image, "images");
+    const reservation = await paid(image, "images");
     expect(await state()).toMatchObject({ reserved: 320_000 });
-    await given.settle({ generated_images: 3, output_tokens: 9, total_tokens: 9 });
+    await reservation.settle({ generated_images: 3, output_tokens: 9, total_tokens: 9 });
     expect(await state()).toMatchObject({ spent: 240_000 });
   });
 
@@ -95,8 +95,10 @@ describe("a budget in money", () => {
 
   test("never lets a hundred videos at once spend more than there is", async () => {
     const { reserve, state } = openMoney();
-    const given = await Promise.all(Array.from({ length: 100 }, () => reserve(videoRequest, "videos")));
-    expect(given.filter((one) => "settle" in one)).toHaveLength(2);
+    const reservations = await Promise.all(
+      Array.from({ length: 100 }, () => reserve(videoRequest, "videos")),
+    );
+    expect(reservations.filter((reservation) => "settle" in reservation)).toHaveLength(2);
     expect(await state()).toMatchObject({ reserved: 800_000, remaining: 200_000 });
   });
 
@@ -214,13 +216,13 @@ test("money is never added to tokens, nor to another currency", async () => {
   const { ticket = "" } = await coins.paid(videoRequest, "videos");
   await coins.close();
   for (const options of [{ prices: undefined }, { prices: money({ ...table, currency: "shells" }) }]) {
-    const other = openMoney(options, file);
-    expect(await other.state()).toMatchObject({ spent: 0, reserved: 0 });
-    await (await other.paid(question)).settle(used);
-    expect(await other.state()).toMatchObject({ spent: options.prices ? 410 : 110 });
+    const otherProcess = openMoney(options, file);
+    expect(await otherProcess.state()).toMatchObject({ spent: 0, reserved: 0 });
+    await (await otherProcess.paid(question)).settle(used);
+    expect(await otherProcess.state()).toMatchObject({ spent: options.prices ? 410 : 110 });
     // a ticket from before the change settles where it reserved
-    await other.plugin.settleTicket?.(ticket, 30, {});
-    await other.close();
+    await otherProcess.plugin.settleTicket?.(ticket, 30, {});
+    await otherProcess.close();
   }
   expect(await openMoney({}, file).state()).toMatchObject({ currency: "coins", spent: 30, reserved: 0 });
 });

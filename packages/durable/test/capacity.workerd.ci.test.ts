@@ -47,7 +47,7 @@ async function count(work: () => Promise<unknown>): Promise<Use> {
   return { ...used };
 }
 
-/** Tells the script, and checks the bounds. */
+/** Prints the counts for the capacity script, and checks their bounds. */
 function report(name: string, use: Use, max: Pick<Use, "read" | "written">): void {
   console.log(`capacity ${JSON.stringify({ name, ...use })}`);
   expect.soft(use.read).toBeLessThanOrEqual(max.read);

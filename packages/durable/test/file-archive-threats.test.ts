@@ -24,8 +24,8 @@ const PRIVATE = [
 
 describe("nothing is fetched from a forbidden address (case 76)", () => {
   test("addresses of private networks, of this machine, of other ports, with credentials or without TLS are refused", async () => {
-    const { files, point, create, poll, until, failures, sources } = openArchive();
-    point((id) => PRIVATE[Number(id)] ?? "");
+    const { files, setFindAddress, create, poll, until, failures, sources } = openArchive();
+    setFindAddress((id) => PRIVATE[Number(id)] ?? "");
     for (const nth of PRIVATE.keys()) await poll(await create(String(nth)));
     await until(failures).toHaveLength(PRIVATE.length);
     for (const line of failures()) expect(line).toMatch(/files may not be copied from .*; dropped/);
@@ -49,13 +49,15 @@ describe("nothing is fetched from a forbidden address (case 76)", () => {
 
   test("a host that is not listed is refused, and a listed host gets no credentials", async () => {
     const hosts = ["*.cdn.example.com"];
-    const { create, poll, until, failures, sources, point, findCopies } = openArchive({ archive: { hosts } });
+    const { create, poll, until, failures, sources, setFindAddress, findCopies } = openArchive({
+      archive: { hosts },
+    });
     const addresses: Record<string, string> = {
       a: "https://cdn.example.com.attacker.example.org/a.mp4",
       b: "https://attackercdn.example.com/b.mp4",
       c: "https://cdn.example.com/c.mp4",
     };
-    point((id) => addresses[id] ?? "https://eu.cdn.example.com/video.mp4");
+    setFindAddress((id) => addresses[id] ?? "https://eu.cdn.example.com/video.mp4");
     sources.serve("https://eu.cdn.example.com/video.mp4", serveFile(video));
     for (const id of Object.keys(addresses)) await poll(await create(id));
     await until(failures).toHaveLength(3);
@@ -120,8 +122,8 @@ test.each([
 });
 
 test("the log names a host that can't be reached with the ids of task and copy, and no user or address (case 124)", async () => {
-  const { create, poll, until, failures, point } = openArchive();
-  point(() => `${CDN}/away.mp4?token=secret`);
+  const { create, poll, until, failures, setFindAddress } = openArchive();
+  setFindAddress(() => `${CDN}/away.mp4?token=secret`);
   await poll(await create("away"));
   await until(failures).toHaveLength(1);
   expect(failures()[0]).toMatch(

@@ -58,11 +58,11 @@ test("a process that is lost before its watch has stored the end has copied the 
   await clock.run(POLL_MS);
   await until(() => files.keys()).toHaveLength(1);
   expect(host.isStopped()).toBe(true);
-  const left = await copyDatabase(file);
+  const copiedFile = await copyDatabase(file);
   void files.close();
   const next = open({
-    file: left,
-    host: nodeHost({ file: left, env: {} }),
+    file: copiedFile,
+    host: nodeHost({ file: copiedFile, env: {} }),
     bucket: files.bucket,
     before: [watch()],
   });
@@ -71,7 +71,7 @@ test("a process that is lost before its watch has stored the end has copied the 
   expect((await next.list()).files).toMatchObject([{ taskId: id }]);
 });
 
-/** A host whose process stands still where an operation would run. */
+/** Wraps a host. The operation `name` never returns once `isDue` returns true. */
 function stopBefore(host: ReturnType<typeof nodeHost>, name: string, isDue: () => boolean) {
   let isStopped = false;
   return {
@@ -79,7 +79,7 @@ function stopBefore(host: ReturnType<typeof nodeHost>, name: string, isDue: () =
     close: () => host.close(0),
     open(setup: Parameters<typeof host.open>[0]) {
       const bind = host.open(setup);
-      // the instance that jobs get, too
+      // jobs get the same instance
       const bound: BoundHost = bind({});
       const { run } = bound;
       bound.run = async (key, step, input) => {

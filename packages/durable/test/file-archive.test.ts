@@ -3,13 +3,13 @@ import { CDN, holdFile, imageBytes, openArchive, serveFile, video } from "./supp
 import {
   createFile,
   DAY_MS,
+  firstBytes,
   holdBody,
   MINUTE_MS,
-  PART,
+  PART_BYTES,
   png,
   readBytes,
   readCode,
-  starts,
 } from "./support/file-store.js";
 
 describe("a result", () => {
@@ -78,8 +78,8 @@ describe("a result", () => {
 describe("a copy", () => {
   test("is stored in parts if the host does not send its length", async () => {
     const { sources, create, poll, findCopies, files, until } = openArchive();
-    const long = createFile(starts.mp4, 2 * PART + 5);
-    const bodies = { short: video, exact: createFile(starts.mp4, PART), long };
+    const long = createFile(firstBytes.mp4, 2 * PART_BYTES + 5);
+    const bodies = { short: video, exact: createFile(firstBytes.mp4, PART_BYTES), long };
     for (const [name, bytes] of Object.entries(bodies)) {
       sources.serve(`${name}.mp4`, () => new Response(new Blob([bytes]).stream()));
       const id = await create(name);
@@ -94,13 +94,13 @@ describe("a copy", () => {
 
   test("never exceeds `maxBytes`, whether its host announces the size or sends without an end (case 78)", async () => {
     const { sources, create, poll, files, failures, until } = openArchive({
-      archive: { maxBytes: 3 * PART },
+      archive: { maxBytes: 3 * PART_BYTES },
     });
     sources.serve(
       "said.mp4",
-      () => new Response(video, { headers: { "content-length": String(3 * PART + 1) } }),
+      () => new Response(video, { headers: { "content-length": String(3 * PART_BYTES + 1) } }),
     );
-    const piece = createFile(starts.mp4, 1_000_000);
+    const piece = createFile(firstBytes.mp4, 1_000_000);
     let sent = 0;
     const pull = (controller: ReadableStreamDefaultController) => {
       sent += piece.length;
@@ -109,8 +109,8 @@ describe("a copy", () => {
     sources.serve("endless.mp4", () => new Response(new ReadableStream({ pull })));
     for (const name of ["said", "endless"]) await poll(await create(name));
     await until(failures).toHaveLength(2);
-    for (const line of failures()) expect(line).toContain(`larger than ${3 * PART} bytes; dropped`);
-    expect(sent).toBeLessThan(5 * PART);
+    for (const line of failures()) expect(line).toContain(`larger than ${3 * PART_BYTES} bytes; dropped`);
+    expect(sent).toBeLessThan(5 * PART_BYTES);
     expect([files.keys(), files.countUploads()]).toEqual([[], 0]);
   });
 
@@ -140,7 +140,7 @@ describe("a copy", () => {
 
   test("waits for space without losing an attempt, and is made from its newest address (case 112)", async () => {
     const bounds = { maxBytesPerUser: video.length + 500 };
-    const { clock, create, poll, findCopies, files, until, copyEvents, point } = openArchive({
+    const { clock, create, poll, findCopies, files, until, copyEvents, setFindAddress } = openArchive({
       options: bounds,
     });
     const { id: blockingId } = await files.store(png);
@@ -152,7 +152,7 @@ describe("a copy", () => {
     }
     for (const event of copyEvents())
       expect(event).toMatchObject({ outcome: "retrying", code: "storage_full", attempts: 0 });
-    point(() => `${CDN}/video.mp4?signed=anew`);
+    setFindAddress(() => `${CDN}/video.mp4?signed=anew`);
     await poll(id);
     await files.request(`/v1/uploads/${blockingId}`, { method: "DELETE" });
     await clock.pass(8 * MINUTE_MS);
@@ -193,8 +193,8 @@ describe("a copy", () => {
 
   test("is made one at a time for each user", async () => {
     const { sources, create, poll, files, until } = openArchive();
-    const held = holdFile(video);
-    sources.serve("a.mp4", held.serve);
+    const slowFile = holdFile(video);
+    sources.serve("a.mp4", slowFile.serve);
     sources.serve("b.mp4", serveFile(video));
     sources.serve("other.mp4", serveFile(video));
     await poll(await create("a"));
@@ -203,7 +203,7 @@ describe("a copy", () => {
     await poll(await create("other", "user-2"), "user-2");
     await until(() => files.keys()).toHaveLength(1);
     expect(sources.fetched()).toEqual([`${CDN}/a.mp4`, `${CDN}/other.mp4`]);
-    held.finish();
+    slowFile.finish();
     await until(() => files.keys()).toHaveLength(3);
   });
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { CDN, openArchive } from "./support/file-archive.js";
-import { createFile, DAY_MS, MINUTE_MS, PART, png, starts } from "./support/file-store.js";
+import { createFile, DAY_MS, firstBytes, MINUTE_MS, PART_BYTES, png } from "./support/file-store.js";
 
 test("each step reads rows by an index, however many files there are (cases 110, 123)", async () => {
   const folder = await mkdtemp(join(tmpdir(), "sluice-files-"));
@@ -17,14 +17,14 @@ test("each step reads rows by an index, however many files there are (cases 110,
     file,
     options: { maxFilesPerUser: 3 },
   });
-  const whole = createFile(starts.mp4, PART + 1000);
+  const whole = createFile(firstBytes.mp4, PART_BYTES + 1000);
   const { id } = await files.begin(whole);
   await files.upload(png, {
     path: `/v1/uploads/${id}`,
     method: "PATCH",
-    headers: { "upload-offset": String(PART) },
+    headers: { "upload-offset": String(PART_BYTES) },
   });
-  await files.sendPart(id, whole, PART);
+  await files.sendPart(id, whole, PART_BYTES);
   await files.store(png);
   await files.store(png, { user: "user-2" });
   await files.list();
@@ -32,9 +32,9 @@ test("each step reads rows by an index, however many files there are (cases 110,
   await poll(task);
   await until(() => findCopies({ tasks: [task], urls: [`${CDN}/video.mp4`] })).toHaveLength(1);
   await files.upload(png);
-  await files.upload(whole.slice(0, PART), {
+  await files.upload(whole.slice(0, PART_BYTES), {
     user: "user-3",
-    headers: { "upload-length": String(4 * PART) },
+    headers: { "upload-length": String(4 * PART_BYTES) },
   });
   sources.serve("long.mp4", () => new Response(new Blob([whole]).stream()));
   await poll(await create("long", "user-4"), "user-4");

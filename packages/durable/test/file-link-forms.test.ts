@@ -90,7 +90,7 @@ describe("another user's link (case 120)", () => {
       const [host, path] = alices.split("/v1");
       let address = `${host}/v1${random.rarely(0.5) ? path : writeInPercent(`${path}`, () => random.rarely(0.2))}`;
       for (let count = random.below(4); count >= 0; count -= 1) address = random.one(forms)(address);
-      // two forms together may make an address that does not lead to alice's file
+      // two forms combined can make an address that is not alice's file
       if (leadsTo(address, alices))
         expect(await sendVideo(address), `run ${run}: ${JSON.stringify(address.slice(0, 300))}`).toEqual(
           REFUSED,
@@ -120,9 +120,9 @@ test("an own link is sent in any form, and so is an address that names a link be
     expect(await sendVideo(url)).toEqual(SENT);
 });
 
-/** Returns true where an ordinary reader of addresses reads this address as the other one. */
-function leadsTo(address: string, other: string): boolean {
+/** Returns true if a URL parser finds the path of a link in an address. */
+function leadsTo(address: string, link: string): boolean {
   const read = URL.parse(address.trim(), "https://files.example");
   const path = (read?.pathname ?? "").replace(/%[0-7][0-9a-f]/gi, decodeURIComponent).trim();
-  return path === new URL(other).pathname;
+  return path === new URL(link).pathname;
 }

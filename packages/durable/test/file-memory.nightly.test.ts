@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createFile, PART, starts } from "./support/file-store.js";
+import { createFile, firstBytes, PART_BYTES } from "./support/file-store.js";
 import { startFilesInWorkerd } from "./support/files-in-workerd.js";
 import { workerdMemory } from "./support/workerd-memory.js";
 
@@ -19,9 +19,9 @@ beforeAll(async () => {
 afterAll(() => proxy.close());
 
 /** The video in pieces, so that the test does not hold it, either. */
-const piece = createFile(starts.mp4, PART);
-const pieces = Array.from({ length: Math.ceil(BYTES / PART) }, (_, at) =>
-  piece.subarray(0, Math.min(PART, BYTES - at * PART)),
+const piece = createFile(firstBytes.mp4, PART_BYTES);
+const pieces = Array.from({ length: Math.ceil(BYTES / PART_BYTES) }, (_, at) =>
+  piece.subarray(0, Math.min(PART_BYTES, BYTES - at * PART_BYTES)),
 );
 const hash = pieces.reduce((sum, bytes) => sum.update(bytes), createHash("sha256")).digest("hex");
 
@@ -34,7 +34,7 @@ async function sendInParts(isCutOnce: boolean): Promise<string> {
   const path = `/v1/uploads/${state.id}`;
   let isToBeCut = isCutOnce;
   while (state.offset < BYTES) {
-    const body = pieces[state.offset / PART] as Uint8Array<ArrayBuffer>;
+    const body = pieces[state.offset / PART_BYTES] as Uint8Array<ArrayBuffer>;
     const offset = { "upload-offset": String(state.offset) };
     if (isToBeCut && state.offset >= BYTES / 2) {
       isToBeCut = false;
@@ -64,7 +64,7 @@ test(
   },
 );
 
-/** A request whose connection breaks after half of its body. */
+/** Sends a request whose connection breaks after half of its body. */
 function cutOff(bytes: Uint8Array<ArrayBuffer>, headers: Record<string, string>): object {
   const cut = new AbortController();
   const body = new ReadableStream<Uint8Array>({

@@ -2,13 +2,21 @@ import { expect, test, vi } from "vitest";
 import { countRuns, openRandom, type Random, SEED } from "../../worker-proxy/test/support/random.js";
 import { type FaultyCall, openEndingArchive } from "./support/ending-archive.js";
 import { redirectTo, serveFile } from "./support/file-archive.js";
-import { createFile, DAY_MS, MINUTE_MS, PART, readBytes, starts, type Upload } from "./support/file-store.js";
+import {
+  createFile,
+  DAY_MS,
+  firstBytes,
+  MINUTE_MS,
+  PART_BYTES,
+  readBytes,
+  type Upload,
+} from "./support/file-store.js";
 
 /* Random orders of polls, faults, deletions and ends of processes. In the end, each paid result is stored, or its loss was reported. */
 
 const START = Date.UTC(2040, 0, 1);
 const BYTES = 30_000;
-const videoBytes = createFile(starts.mp4, BYTES);
+const videoBytes = createFile(firstBytes.mp4, BYTES);
 type Serve = ReturnType<typeof serveFile>;
 const good = serveFile(videoBytes);
 
@@ -23,13 +31,13 @@ const cut: Serve = () => {
   return new Response(body);
 };
 
-/** Responses of a host of results that has trouble. */
-const troubles: readonly Serve[] = [
+/** Responses of a faulty file host. */
+const faults: readonly Serve[] = [
   () => new Response("no", { status: 404 }),
   () => new Response("no", { status: 500 }),
   () => new Response("no", { status: 503, headers: { "retry-after": "864000" } }),
   serveFile(createFile("<!doctype html>", 15)),
-  serveFile(createFile(starts.mp4, 60_000)),
+  serveFile(createFile(firstBytes.mp4, 60_000)),
   () => new Response(null, { headers: { "content-length": "0" } }),
   redirectTo("https://cdn.example.com/elsewhere"),
   redirectTo("https://10.0.0.1/video"),
@@ -44,26 +52,27 @@ const troubles: readonly Serve[] = [
 type Archive = Awaited<ReturnType<typeof openEndingArchive>>;
 
 /** A user who makes videos, deletes files and uploads others, while the bucket, the hosts and the process fail. */
-async function live(archive: Archive, random: Random, seed: number) {
+async function runActions(archive: Archive, random: Random, seed: number) {
   const user = `user ${seed}`;
   const other = `other ${seed}`;
   const users = [user, other];
-  let serve: (random: Random) => Serve = (rolls) => (rolls.rarely(0.5) ? good : rolls.one(troubles));
+  let serve: (random: Random) => Serve = (rolls) => (rolls.rarely(0.5) ? good : rolls.one(faults));
   const { sources, clock, drive } = archive;
   let videos = 0;
   let ends = 0;
-  /** Videos whose success a poll has shown, by the ids that their user knows, and those that their user has deleted. */
+  /** The gateway's task ids of videos that a poll has shown as complete, by the ids that clients know. */
   const paid = new Map<string, string>();
+  /** Task ids of videos that their user has deleted. */
   const deleted = new Set<string>();
-  /** Videos that were paid for before an erasure, or a deletion without a response: they may come back, and need not. */
-  const open = new Set<string>();
+  /** Videos whose copies may or may not exist at the end: an erasure or a deletion without a response came after them. */
+  const uncertain = new Set<string>();
 
   const poll = async (id: string, taskId: string) => {
     const { response } = await archive.store.poll(id, user);
     if (response.status === 200) paid.set(id, taskId);
   };
   const remove = async (whose: string, { id, taskId }: Upload) => {
-    if (taskId) open.add(taskId);
+    if (taskId) uncertain.add(taskId);
     const { status } = await archive.store.request(`/v1/uploads/${id}`, { user: whose, method: "DELETE" });
     if (taskId && status === 204) deleted.add(taskId);
   };
@@ -71,7 +80,7 @@ async function live(archive: Archive, random: Random, seed: number) {
     for (const file of (await archive.store.list(whose)).files) await remove(whose, file);
   };
   const upload = (whose: string) =>
-    archive.store.upload(createFile(starts.png, random.one([10_000, 100_000, 250_000])), { user: whose });
+    archive.store.upload(createFile(firstBytes.png, random.one([10_000, 100_000, 250_000])), { user: whose });
   /** Lets a random time pass, and runs the jobs that are due. */
   const pass = async () => {
     await clock.pass(random.below(20) * MINUTE_MS);
@@ -90,9 +99,9 @@ async function live(archive: Archive, random: Random, seed: number) {
     make,
     make,
     async () => {
-      const known = [...paid];
-      if (known.length === 0) return;
-      await Promise.all([poll(...random.one(known)), poll(...random.one(known))]);
+      const paidBefore = [...paid];
+      if (paidBefore.length === 0) return;
+      await Promise.all([poll(...random.one(paidBefore)), poll(...random.one(paidBefore))]);
     },
     pass,
     pass,
@@ -114,7 +123,7 @@ async function live(archive: Archive, random: Random, seed: number) {
     },
     async () => {
       if (!random.rarely(0.1)) return;
-      for (const id of paid.keys()) open.add(id);
+      for (const id of paid.keys()) uncertain.add(id);
       deleted.clear();
       await archive.store.erase(user)?.catch(() => {});
     },
@@ -142,7 +151,7 @@ async function live(archive: Archive, random: Random, seed: number) {
   for (; looks < 200 && (await isMoving()); looks += 1) await clock.pass(10 * MINUTE_MS);
   // events follow the writes
   await clock.pass(MINUTE_MS);
-  return { user, users, paid, deleted, open, ends, looks };
+  return { user, users, paid, deleted, uncertain, ends, looks };
 
   /** Reads the bytes in the bucket and in the rows at a time at which no job changes the bucket. */
   async function compareBytes(): Promise<{ stored: number; counted: number }> {
@@ -154,7 +163,7 @@ async function live(archive: Archive, random: Random, seed: number) {
 }
 
 test("no order of polls, faults, deletions and ends of processes loses a result, a byte or an event (cases 125, 154)", async () => {
-  const seen = { videos: 0, copied: 0, failed: 0, ends: 0 };
+  const totals = { videos: 0, copied: 0, failed: 0, ends: 0 };
   for (let seed = SEED; seed < SEED + countRuns(16); seed += 1) {
     const random = openRandom(seed);
     const archive = await openEndingArchive({
@@ -162,7 +171,7 @@ test("no order of polls, faults, deletions and ends of processes loses a result,
       options: { maxBytesPerUser: 300_000 },
     });
     vi.setSystemTime(START);
-    const { user, users, paid, deleted, open, ends, looks } = await live(archive, random, seed);
+    const { user, users, paid, deleted, uncertain, ends, looks } = await runActions(archive, random, seed);
     const name = `seed ${seed}`;
     expect(looks, `${name}: something waits for ever`).toBeLessThan(200);
     const failed = new Set(
@@ -175,15 +184,15 @@ test("no order of polls, faults, deletions and ends of processes loses a result,
     const copied = new Map(copies.map((copy) => [copy.name, copy.url]));
     for (const [id, taskId] of paid) {
       if (deleted.has(id)) expect(copied.has(id), `${name}: ${taskId} came back`).toBe(false);
-      else if (!open.has(id))
+      else if (!uncertain.has(id))
         expect(copied.has(id) || failed.has(taskId), `${name}: ${taskId} is lost`).toBe(true);
     }
     for (const url of copied.values())
       expect((await readBytes(await archive.store.request(url))).length, name).toBe(BYTES);
-    seen.videos += paid.size;
-    seen.copied += copied.size;
-    seen.failed += failed.size;
-    seen.ends += ends;
+    totals.videos += paid.size;
+    totals.copied += copied.size;
+    totals.failed += failed.size;
+    totals.ends += ends;
     // the rows name exactly the stored files, and count exactly their bytes
     const rows = await Promise.all(users.map((whose) => archive.readRows(whose)));
     const ids = rows.flatMap((row) => row.ids).map((id) => `media/${id}`);
@@ -194,22 +203,22 @@ test("no order of polls, faults, deletions and ends of processes loses a result,
     expect(archive.keys(), name).toEqual([]);
     await archive.close();
   }
-  // the troubles are neither too few nor too many to show something
-  expect(seen.videos).toBeGreaterThan(countRuns(16));
-  expect(seen.copied).toBeGreaterThan(countRuns(16) / 2);
-  expect(seen.failed).toBeGreaterThan(countRuns(16) / 5);
-  expect(seen.ends).toBeGreaterThan(countRuns(16) / 2);
+  // the faults are neither too few nor too many to show something
+  expect(totals.videos).toBeGreaterThan(countRuns(16));
+  expect(totals.copied).toBeGreaterThan(countRuns(16) / 2);
+  expect(totals.failed).toBeGreaterThan(countRuns(16) / 5);
+  expect(totals.ends).toBeGreaterThan(countRuns(16) / 2);
 });
 
 test("an upload in parts leaves no part and no file behind if its process ends at any step (case 154)", async () => {
   const archive = await openEndingArchive({ archive: false });
-  const whole = createFile(starts.mp4, PART + 10);
+  const whole = createFile(firstBytes.mp4, PART_BYTES + 10);
   let count = 1;
   for (let isEnded = true; isEnded; count += 1) {
     const user = `parts ${count}`;
     isEnded = await archive.endDuring(count, async () => {
       const { id } = await archive.store.begin(whole, user);
-      await archive.store.sendPart(id, whole, PART, user);
+      await archive.store.sendPart(id, whole, PART_BYTES, user);
     });
     const { bytes } = await archive.readRows(user);
     expect(archive.countBytes(), `step ${count}`).toBeLessThanOrEqual(bytes);
@@ -225,11 +234,11 @@ test("an unfinished upload that the bucket does not end counts, and is ended lat
   const { store, clock, faulty, readRows, countUploads, events, countBytes } = await openEndingArchive({
     archive: false,
   });
-  const whole = createFile(starts.mp4, PART + 10);
+  const whole = createFile(firstBytes.mp4, PART_BYTES + 10);
   const { id } = await store.begin(whole);
   faulty.add("abort");
   for (let look = 0; look < 12; look += 1) await clock.pass(20 * MINUTE_MS);
-  expect([countUploads(), (await readRows("user-1")).bytes]).toEqual([1, PART + 10]);
+  expect([countUploads(), (await readRows("user-1")).bytes]).toEqual([1, PART_BYTES + 10]);
   const tries = events().filter(({ outcome }) => outcome === "retrying");
   expect(tries.length).toBeGreaterThan(3);
   for (const one of tries)

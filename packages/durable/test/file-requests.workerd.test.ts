@@ -5,7 +5,7 @@ import { gateway, task } from "./support/durable-gateway.js";
 
 /* Requests for files over R2 and Durable Objects. */
 
-const PART = 8_388_608;
+const PART_BYTES = 8_388_608;
 const MP4 = [0, 0, 0, 0x20, 0x66, 0x74, 0x79, 0x70, 0x69, 0x73, 0x6f, 0x6d];
 const PNG = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 
@@ -61,12 +61,17 @@ const isSame = (one: Uint8Array, other: Uint8Array) =>
   one.length === other.length && one.every((byte, at) => byte === other[at]);
 
 test("R2 stores a file in parts, each part once, and gives it back until it is deleted (case 73)", async () => {
-  const whole = createFile(MP4, PART + 1000);
-  const begun = await upload(whole.slice(0, PART), { "upload-length": String(whole.length) });
+  const whole = createFile(MP4, PART_BYTES + 1000);
+  const begun = await upload(whole.slice(0, PART_BYTES), { "upload-length": String(whole.length) });
   const { id } = (await begun.json()) as State;
   const path = `/v1/uploads/${id}`;
   const sendLast = async () => {
-    const response = await upload(whole.slice(PART), { "upload-offset": String(PART) }, path, "PATCH");
+    const response = await upload(
+      whole.slice(PART_BYTES),
+      { "upload-offset": String(PART_BYTES) },
+      path,
+      "PATCH",
+    );
     await response.text();
     return response.status;
   };
@@ -90,7 +95,7 @@ test("uploads at once take no more than a user's space in R2 (case 72)", async (
 });
 
 test("results are copied into R2 in a Durable Object, with and without a length", async () => {
-  const long = createFile(MP4, PART + 1000);
+  const long = createFile(MP4, PART_BYTES + 1000);
   const short = createFile(PNG, 200_000);
   vi.spyOn(globalThis, "fetch").mockImplementation(async (url) =>
     String(url).endsWith("/long")
@@ -202,19 +207,19 @@ describe("an upload (case 122)", () => {
   });
 
   test("is refused with the reason for an invalid upload-offset, and continues at the right one", async () => {
-    const file = createFile(MP4, PART + 1000);
-    const begun = await upload(file.slice(0, PART), { "upload-length": String(file.length) });
+    const file = createFile(MP4, PART_BYTES + 1000);
+    const begun = await upload(file.slice(0, PART_BYTES), { "upload-length": String(file.length) });
     const path = `/v1/uploads/${((await begun.json()) as State).id}`;
     for (const headers of [{}, ...odd.map((offset) => ({ "upload-offset": offset }))]) {
-      const response = await upload(file.slice(PART), headers, path, "PATCH");
+      const response = await upload(file.slice(PART_BYTES), headers, path, "PATCH");
       expect([response.status, await response.text()]).toEqual([
         400,
         expect.stringContaining("upload-offset: send a whole number"),
       ]);
     }
-    expect((await upload(file.slice(PART), { "upload-offset": String(PART) }, path, "PATCH")).status).toBe(
-      200,
-    );
+    expect(
+      (await upload(file.slice(PART_BYTES), { "upload-offset": String(PART_BYTES) }, path, "PATCH")).status,
+    ).toBe(200);
     await sendRequest(path, { method: "DELETE" });
   });
 });

@@ -21,7 +21,7 @@ async function request(user: string, path: string, method: string, body?: Uint8A
   return { status: response.status, text: await response.text() };
 }
 
-/** Opens the object of a user, whose sums have space for a number of rows. */
+/** Opens the object of a user with space for a number of rows. */
 async function openObject(user: string) {
   const key = `user:${await hashText(user)}`;
   const object = SLUICE.get(SLUICE.idFromName(key));

@@ -3,9 +3,9 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { toNodeHandler } from "@sluice/worker-proxy/node";
 import { expect, onTestFinished, test } from "vitest";
-import { createFile, openFileStore, PART, starts } from "./support/file-store.js";
+import { createFile, firstBytes, openFileStore, PART_BYTES } from "./support/file-store.js";
 
-/** Opens a file store behind a server of Node. */
+/** Opens a file store in a Node server. */
 async function openServer() {
   const { proxy, keys } = openFileStore();
   const served: Promise<Response>[] = [];
@@ -32,8 +32,8 @@ const bytes = { authorization: "user-1", "content-type": "application/octet-stre
 test("a body refused while it arrives gets its response, and the server goes on (case 177)", async () => {
   const { url } = await openServer();
   for (const size of [100, 1000, 20_000, 3_000_000, 1000]) {
-    const headers = { ...bytes, "upload-length": String(2 * PART) };
-    const response = await fetch(url, { method: "POST", headers, body: createFile(starts.mp4, size) });
+    const headers = { ...bytes, "upload-length": String(2 * PART_BYTES) };
+    const response = await fetch(url, { method: "POST", headers, body: createFile(firstBytes.mp4, size) });
     expect([response.status, await response.text()]).toEqual([400, expect.stringContaining("part_size")]);
   }
 });
@@ -48,7 +48,7 @@ test.each([1, 511, 513])(
     const lines = Object.entries({ host: "127.0.0.1", ...bytes, "content-length": "100000" });
     const head = lines.map((line) => line.join(": ")).join("\r\n");
     socket.write(`POST /api/v1/uploads HTTP/1.1\r\n${head}\r\n\r\n`);
-    socket.write(createFile(starts.png, 600).slice(0, sent));
+    socket.write(createFile(firstBytes.png, 600).slice(0, sent));
     await arrived;
     socket.destroy();
     const list = async () => await (await fetch(url, { headers: bytes })).json();

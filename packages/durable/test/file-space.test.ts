@@ -6,12 +6,12 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import {
   createFile,
   DAY_MS,
+  firstBytes,
   MINUTE_MS,
   openFileStore,
-  PART,
+  PART_BYTES,
   png,
   readCode,
-  starts,
   type Upload,
   useClock,
 } from "./support/file-store.js";
@@ -31,14 +31,14 @@ describe("the space of a user", () => {
   });
 
   test("limits the number of files, and counts the whole size of an upload from its start (case 72)", async () => {
-    const whole = createFile(starts.mp4, PART + 1000);
+    const whole = createFile(firstBytes.mp4, PART_BYTES + 1000);
     const few = openFileStore({ options: { maxFilesPerUser: 1 } });
     await few.store(png);
     expect(await readCode(few.upload(png))).toEqual([413, "too_many_files"]);
-    const small = openFileStore({ options: { maxBytesPerUser: PART + 1500 } });
+    const small = openFileStore({ options: { maxBytesPerUser: PART_BYTES + 1500 } });
     const { id } = await small.begin(whole);
     expect(await readCode(small.upload(png))).toEqual([413, "storage_full"]);
-    expect((await small.sendPart(id, whole, PART)).status).toBe(200);
+    expect((await small.sendPart(id, whole, PART_BYTES)).status).toBe(200);
   });
 });
 
@@ -66,7 +66,7 @@ test("the space of a file is free once the bucket has deleted it, and not before
 });
 
 describe("a process that ends", () => {
-  /** Opens a store in a file whose process can end, and so stop in the middle of its work. */
+  /** Opens a store on a database file. Its process can end in the middle of its work. */
   async function openEnding(options: object = {}) {
     const folder = await mkdtemp(join(tmpdir(), "sluice-files-"));
     onTestFinished(() => rm(folder, { recursive: true }));
@@ -113,7 +113,7 @@ describe("a process that ends", () => {
   test("leaves no parts of its unfinished upload in the bucket (case 154)", async () => {
     const clock = useClock();
     const { first, restart } = await openEnding();
-    await first.begin(createFile(starts.mp4, 2 * PART));
+    await first.begin(createFile(firstBytes.mp4, 2 * PART_BYTES));
     await restart();
     expect(first.countUploads()).toBe(1);
     await clock.pass(11 * MINUTE_MS);

@@ -8,14 +8,14 @@ import { createAttempts } from "./support/attempts.js";
 import {
   createFile,
   DAY_MS,
+  firstBytes,
   holdBody,
   MINUTE_MS,
   openFileStore,
-  PART,
+  PART_BYTES,
   png,
   readBytes,
   readCode,
-  starts,
   type Upload,
   useClock,
 } from "./support/file-store.js";
@@ -126,20 +126,20 @@ describe("a file", () => {
     const cut = { headers: { "content-length": "1500" } };
     expect(await readCode(upload(png, cut))).toEqual([400, "upload_cut"]);
     expect(await readCode(upload(new Blob([png]).stream()))).toEqual([411, "length_required"]);
-    expect(await readCode(upload(createFile(starts.png, 2001)))).toEqual([413, "file_too_large"]);
+    expect(await readCode(upload(createFile(firstBytes.png, 2001)))).toEqual([413, "file_too_large"]);
     expect(keys()).toEqual([]);
     await store(png);
   });
 });
 
 describe("an upload in parts", () => {
-  const whole = createFile(starts.mp4, PART + 1000);
+  const whole = createFile(firstBytes.mp4, PART_BYTES + 1000);
 
   test("gives the file back, whole and in order", async () => {
     const { begin, sendPart, request, countUploads } = openFileStore();
     const { id, offset, url } = await begin(whole);
-    expect([offset, url]).toEqual([PART, undefined]);
-    const done = (await (await sendPart(id, whole, PART)).json()) as Upload;
+    expect([offset, url]).toEqual([PART_BYTES, undefined]);
+    const done = (await (await sendPart(id, whole, PART_BYTES)).json()) as Upload;
     expect(done).toMatchObject({ id, bytes: whole.length, offset: whole.length, type: "video/mp4" });
     expect(Buffer.compare(await readBytes(await request(done.url)), whole)).toBe(0);
     expect(countUploads()).toBe(0);
@@ -154,38 +154,38 @@ describe("an upload in parts", () => {
   test("accepts a part once, even if it is sent five times at once, and no part of a complete file (case 73)", async () => {
     const { begin, sendPart, request } = openFileStore();
     const { id } = await begin(whole);
-    const sent = await Promise.all(Array.from({ length: 5 }, () => sendPart(id, whole, PART)));
+    const sent = await Promise.all(Array.from({ length: 5 }, () => sendPart(id, whole, PART_BYTES)));
     expect(sent.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(sent.filter(({ status }) => status === 409)).toHaveLength(4);
     const { url } = (await (await request(`/v1/uploads/${id}`)).json()) as Upload;
     expect(Buffer.compare(await readBytes(await request(url)), whole)).toBe(0);
-    expect(await readCode(sendPart(id, whole, PART))).toEqual([409, "upload_offset"]);
+    expect(await readCode(sendPart(id, whole, PART_BYTES))).toEqual([409, "upload_offset"]);
     expect(await readCode(sendPart(id, whole, 0))).toEqual([409, "upload_offset"]);
   });
 
   test("refuses a part of another user, of another size, at another offset or after its deletion (case 73)", async () => {
     const { begin, sendPart, upload, request, countUploads } = openFileStore();
     const { id } = await begin(whole);
-    expect(await readCode(sendPart(id, whole, PART, "user-2"))).toEqual([404, "not_found"]);
+    expect(await readCode(sendPart(id, whole, PART_BYTES, "user-2"))).toEqual([404, "not_found"]);
     expect(await readCode(sendPart(id, whole, 0))).toEqual([409, "upload_offset"]);
     const path = `/v1/uploads/${id}`;
-    const short = { path, method: "PATCH", headers: { "upload-offset": String(PART) } };
+    const short = { path, method: "PATCH", headers: { "upload-offset": String(PART_BYTES) } };
     expect(await readCode(upload(png, { ...short, headers: { "upload-offset": "1e3" } }))).toEqual([
       400,
       "invalid_request",
     ]);
     expect(await readCode(upload(whole.slice(0, 999), short))).toEqual([400, "part_size"]);
     expect((await request(path, { method: "DELETE" })).status).toBe(204);
-    expect(await readCode(sendPart(id, whole, PART))).toEqual([404, "not_found"]);
+    expect(await readCode(sendPart(id, whole, PART_BYTES))).toEqual([404, "not_found"]);
     expect(countUploads()).toBe(0);
   });
 
   test("refuses a second request for a part in flight, and frees the part when its sender fails (case 113)", async () => {
     const { begin, sendPart, upload } = openFileStore();
     const { id } = await begin(whole);
-    const { body, headers, finish } = holdBody(whole.slice(PART));
+    const { body, headers, finish } = holdBody(whole.slice(PART_BYTES));
     const target = { path: `/v1/uploads/${id}`, method: "PATCH" };
-    const offset = { "upload-offset": String(PART) };
+    const offset = { "upload-offset": String(PART_BYTES) };
     const first = upload(body, { ...target, headers: { ...headers, ...offset } });
     const second = async () => {
       const response = await upload(png, { ...target, headers: offset });
@@ -201,25 +201,25 @@ describe("an upload in parts", () => {
       headers: { ...offset, "content-length": "1000" },
     };
     expect((await upload(png.slice(0, 10), cut)).status).toBe(400);
-    expect((await sendPart(other.id, whole, PART)).status).toBe(200);
+    expect((await sendPart(other.id, whole, PART_BYTES)).status).toBe(200);
   });
 
   test("drops late bytes of a sender that was silent for minutes once another request sends the part (case 113)", async () => {
     const clock = useClock();
     const { begin, upload, sendPart } = openFileStore();
-    const long = createFile(starts.mp4, 2 * PART + 1000);
+    const long = createFile(firstBytes.mp4, 2 * PART_BYTES + 1000);
     const { id } = await begin(long);
     const path = `/v1/uploads/${id}`;
-    const { body, headers, finish } = holdBody(long.slice(PART, 2 * PART));
-    const offset = { "upload-offset": String(PART) };
+    const { body, headers, finish } = holdBody(long.slice(PART_BYTES, 2 * PART_BYTES));
+    const offset = { "upload-offset": String(PART_BYTES) };
     const late = upload(body, { path, method: "PATCH", headers: { ...headers, ...offset } });
     const short = () => readCode(upload(png, { path, method: "PATCH", headers: offset }));
     await expect.poll(short).toEqual([409, "upload_in_flight"]);
     await clock.pass(6 * MINUTE_MS);
     expect(await short()).toEqual([400, "part_size"]);
     finish();
-    expect(await (await late).json()).toMatchObject({ offset: PART });
-    expect(await (await sendPart(id, long, PART)).json()).toMatchObject({ offset: 2 * PART });
+    expect(await (await late).json()).toMatchObject({ offset: PART_BYTES });
+    expect(await (await sendPart(id, long, PART_BYTES)).json()).toMatchObject({ offset: 2 * PART_BYTES });
   });
 
   test.each([
@@ -230,22 +230,22 @@ describe("an upload in parts", () => {
     const { begin, upload, sendPart, request, logs } = openFileStore();
     const { id } = await begin(whole);
     const path = `/v1/uploads/${id}`;
-    const { body, headers, finish } = holdBody(whole.slice(PART));
-    const offset = { "upload-offset": String(PART) };
+    const { body, headers, finish } = holdBody(whole.slice(PART_BYTES));
+    const offset = { "upload-offset": String(PART_BYTES) };
     const late = upload(body, { path, method: "PATCH", headers: { ...headers, ...offset } });
     const second = () => readCode(upload(png.slice(0, 9), { path, method: "PATCH", headers: offset }));
     await expect.poll(second).toEqual([409, "upload_in_flight"]);
     if (status === 404) expect((await request(path, { method: "DELETE" })).status).toBe(204);
     else {
       await clock.pass(6 * MINUTE_MS);
-      expect((await sendPart(id, whole, PART)).status).toBe(200);
+      expect((await sendPart(id, whole, PART_BYTES)).status).toBe(200);
     }
     finish();
     let result: unknown;
     void readCode(late).then((found) => {
       result = found;
     });
-    // the bucket fails by it, and an error of it waits for a timer
+    // the abort makes the bucket fail, and the store handles that error after a timer
     const respond = async () => {
       await clock.run(10);
       return result;
@@ -258,7 +258,7 @@ describe("an upload in parts", () => {
     const { begin, sendPart, fail, request } = openFileStore();
     const { id } = await begin(whole);
     const restore = fail("complete");
-    expect((await sendPart(id, whole, PART)).status).toBe(503);
+    expect((await sendPart(id, whole, PART_BYTES)).status).toBe(503);
     expect(await (await request(`/v1/uploads/${id}`)).json()).toMatchObject({ offset: whole.length });
     restore();
     // all parts are stored: an empty request at the end completes the file
@@ -296,12 +296,12 @@ describe("an upload in parts", () => {
   test("stays open as long as parts arrive, and its retention begins with the last part (case 111)", async () => {
     const clock = useClock();
     const { begin, sendPart, request } = openFileStore({ options: { retentionMs: 60 * MINUTE_MS } });
-    const long = createFile(starts.mp4, 2 * PART + 1000);
+    const long = createFile(firstBytes.mp4, 2 * PART_BYTES + 1000);
     const { id } = await begin(long);
     await clock.pass(9 * MINUTE_MS);
-    expect(await (await sendPart(id, long, PART)).json()).toMatchObject({ offset: 2 * PART });
+    expect(await (await sendPart(id, long, PART_BYTES)).json()).toMatchObject({ offset: 2 * PART_BYTES });
     await clock.pass(9 * MINUTE_MS);
-    const { url, storedUntil } = (await (await sendPart(id, long, 2 * PART)).json()) as Upload;
+    const { url, storedUntil } = (await (await sendPart(id, long, 2 * PART_BYTES)).json()) as Upload;
     expect(storedUntil - Date.now()).toBe(60 * MINUTE_MS);
     await clock.pass(50 * MINUTE_MS);
     expect((await request(url)).status).toBe(200);
@@ -357,20 +357,20 @@ describe("a list of files", () => {
 
   test("lists unfinished files with their offset and without a link (case 123)", async () => {
     const { store, begin, list } = openFileStore();
-    const { id } = await begin(createFile(starts.mp4, PART + 1));
+    const { id } = await begin(createFile(firstBytes.mp4, PART_BYTES + 1));
     await store(png);
     const { files } = await list();
-    expect(files.find((file) => file.id === id)).toMatchObject({ offset: PART, bytes: PART + 1 });
+    expect(files.find((file) => file.id === id)).toMatchObject({ offset: PART_BYTES, bytes: PART_BYTES + 1 });
     expect(files.map(({ url }) => url !== undefined).sort()).toEqual([false, true]);
   });
 });
 
 test("each upload has one event at its end, with its user and its size, and none for a part (case 124)", async () => {
-  const whole = createFile(starts.mp4, PART + 1000);
+  const whole = createFile(firstBytes.mp4, PART_BYTES + 1000);
   const { store, begin, sendPart, upload, fail, request, jobEvents } = openFileStore();
   const { id: small } = await store(png);
   const { id: large } = await begin(whole);
-  await sendPart(large, whole, PART);
+  await sendPart(large, whole, PART_BYTES);
   const { id: stopped } = await begin(whole);
   await request(`/v1/uploads/${stopped}`, { method: "DELETE" });
   fail("put");
@@ -398,9 +398,9 @@ test("a folder of the machine serves as the bucket", async () => {
   const folder = await mkdtemp(join(tmpdir(), "sluice-files-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const { begin, sendPart, request } = openFileStore({ bucket: folderBucket(folder) });
-  const whole = createFile(starts.mp4, PART + 1000);
+  const whole = createFile(firstBytes.mp4, PART_BYTES + 1000);
   const { id } = await begin(whole);
-  const { url } = (await (await sendPart(id, whole, PART)).json()) as Upload;
+  const { url } = (await (await sendPart(id, whole, PART_BYTES)).json()) as Upload;
   expect(Buffer.compare(await readBytes(await request(url)), whole)).toBe(0);
   expect((await request(`/v1/uploads/${id}`, { method: "DELETE" })).status).toBe(204);
   expect((await request(url)).status).toBe(404);

@@ -2,9 +2,17 @@ import { createProxy } from "@sluice/worker-proxy";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { fileStore } from "../src/file-store/file-store.js";
 import { nodeHost } from "../src/host/node.js";
-import { createFile, openFileStore, PART, png, readCode, SECRET, starts } from "./support/file-store.js";
+import {
+  createFile,
+  firstBytes,
+  openFileStore,
+  PART_BYTES,
+  png,
+  readCode,
+  SECRET,
+} from "./support/file-store.js";
 
-const mp4 = createFile(starts.mp4, PART + 1000);
+const mp4 = createFile(firstBytes.mp4, PART_BYTES + 1000);
 
 describe("a user who is erased (case 123)", () => {
   test("has no file, no upload and no bytes left, and others have theirs", async () => {
@@ -21,8 +29,8 @@ describe("a user who is erased (case 123)", () => {
     const statuses = [url, other].map(async (link) => (await files.request(link, { user: "" })).status);
     expect(await Promise.all(statuses)).toEqual([404, 200]);
     expect([files.keys().length, files.countUploads()]).toEqual([1, 0]);
-    expect(await readCode(files.sendPart(begun, mp4, PART))).toEqual([404, "not_found"]);
-    // the space is free, and the user may begin anew
+    expect(await readCode(files.sendPart(begun, mp4, PART_BYTES))).toEqual([404, "not_found"]);
+    // the space is free, and the user can upload again
     await files.store(png);
     expect((await files.list()).files).toHaveLength(1);
   });
@@ -51,8 +59,8 @@ describe("a user who is erased (case 123)", () => {
     // the first one has not sent enough to be known by its type
     const running = [
       open(png.slice(0, 400)),
-      open(createFile(starts.png, 200_000)),
-      open(mp4.slice(0, PART), { "upload-length": String(mp4.length) }),
+      open(createFile(firstBytes.png, 200_000)),
+      open(mp4.slice(0, PART_BYTES), { "upload-length": String(mp4.length) }),
     ];
     await expect.poll(async () => (await files.list()).files.length).toBe(3);
     vi.setSystemTime(Date.now() - aheadMs);
@@ -70,7 +78,7 @@ describe("a user who is erased (case 123)", () => {
     const files = openFileStore();
     const { id } = await files.begin(mp4);
     const release = files.hold("complete");
-    const last = files.sendPart(id, mp4, PART);
+    const last = files.sendPart(id, mp4, PART_BYTES);
     await expect.poll(async () => (await files.list()).files[0]?.offset).toBe(mp4.length);
     await files.erase();
     release();

@@ -4,7 +4,7 @@ import type { BoundHost, StoredPart } from "@sluice/worker-proxy/plugin";
 import { Client } from "pg";
 import { afterAll, expect, test } from "vitest";
 import { operation } from "../src/host/define.js";
-import { cancel, count, hostTestPart, notes, plan } from "../src/testing/host-part.js";
+import { cancelRun, countUp, hostTestPart, readNotes, scheduleRuns } from "../src/testing/host-part.js";
 import { faultPart, readSum, reserve } from "./fixture/fault-part.js";
 import { postgresURL, stopPostgres } from "./support/hosts.js";
 
@@ -30,9 +30,14 @@ const parts = [hostTestPart, faultPart, growth];
 
 async function work(bound: BoundHost, round: string): Promise<void> {
   for (let nth = 0; nth < 200; nth += 1) {
-    await bound.run("many", count, null);
-    await bound.run("many", plan, { id: `${round} ${nth}`, text: "", inMs: 86_400_000, waitFor: null });
-    await bound.run("many", cancel, { id: `${round} ${nth}` });
+    await bound.run("many", countUp, null);
+    await bound.run("many", scheduleRuns, {
+      id: `${round} ${nth}`,
+      text: "",
+      inMs: 86_400_000,
+      waitFor: null,
+    });
+    await bound.run("many", cancelRun, { id: `${round} ${nth}` });
     await bound.run("many", reserve, { id: `${round} ${nth}` });
   }
 }
@@ -67,9 +72,9 @@ test("a timer in Postgres is found by an index among 20,000 others", async () =>
   await admin.query("ANALYZE");
   const before = await readScanned();
   for (let nth = 0; nth < 50; nth += 1)
-    await bound.run(`${nth}`, plan, { id: "now", text: "now", inMs: 0, waitFor: null });
+    await bound.run(`${nth}`, scheduleRuns, { id: "now", text: "now", inMs: 0, waitFor: null });
   for (let nth = 0; nth < 50; nth += 1)
-    await expect.poll(() => bound.run(`${nth}`, notes, null)).toEqual(["begin now 1", "end now 1"]);
+    await expect.poll(() => bound.run(`${nth}`, readNotes, null)).toEqual(["begin now 1", "end now 1"]);
   await host.close();
   // one reading of the whole table has 20,000
   expect((await readScanned()) - before).toBeLessThan(15_000);

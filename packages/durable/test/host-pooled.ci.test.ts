@@ -110,7 +110,7 @@ test.skipIf(!openssl)(
   async () => {
     const client = new pg.Client({ connectionString: server.url });
     await client.connect();
-    // in the folder of its data, and as its user, who alone may read the key
+    // only the server's user may read the key
     const request = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -keyout server.key -out server.crt";
     const name = "-subj /CN=localhost -addext subjectAltName=IP:127.0.0.1";
     await client.query(

@@ -178,7 +178,7 @@ describe("A proxy whose database is away", () => {
     const { send, close } = await opening;
     between.cut();
     await expectRefusal(await send());
-    between.join();
+    between.restore();
     expect(await (await send()).json()).toEqual({ total: 1 });
     await close();
   });
@@ -188,7 +188,7 @@ describe("A proxy whose database is away", () => {
     expect((await send()).status).toBe(200);
     between.hold();
     await expectRefusal(await send());
-    between.goOn();
+    between.release();
     await expect.poll(async () => (await send()).status).toBe(200);
     await close();
   });

@@ -6,7 +6,7 @@ import { expectNoKey } from "../../worker-proxy/test/support/key.js";
 import { openFile } from "./support/database-file.js";
 import {
   openGateway,
-  openPurse,
+  openMeter,
   openStoredProxy,
   readCode,
   silenceLog,
@@ -55,8 +55,8 @@ describe("a create repeated with its key (case 100)", () => {
     async (_, row) => {
       const [path, body, json] = row;
       const gateway = openGateway(() => Response.json(json, { headers: { "x-request-id": "gateway-1" } }));
-      const purse = openPurse();
-      const { create, jobs } = openStoredProxy({ gateway, plugins: [purse.plugin, idempotency()] });
+      const meter = openMeter();
+      const { create, jobs } = openStoredProxy({ gateway, plugins: [meter.plugin, idempotency()] });
       const first = await create("one", { path, body });
       const text = await first.text();
       expect([first.status, first.headers.get("x-request-id")]).toEqual([200, "gateway-1"]);
@@ -67,16 +67,16 @@ describe("a create repeated with its key (case 100)", () => {
       }
       expect(gateway.requests).toHaveLength(1);
       expect(gateway.requests[0]?.headers.has("idempotency-key")).toBe(false);
-      await expect.poll(() => purse.reserved.size).toBe(0);
-      expect(purse.spent).toHaveLength(1);
+      await expect.poll(() => meter.reserved.size).toBe(0);
+      expect(meter.spent).toHaveLength(1);
       expect(jobs).toMatchObject([{ job: "create", outcome: "complete", requestId: "gateway-1" }]);
     },
   );
 
   test("waits for the response of the first one, however many come at once", async () => {
     const { gateway, respond } = openHeld();
-    const purse = openPurse();
-    const { create, jobs } = openStoredProxy({ gateway, plugins: [purse.plugin, idempotency()] });
+    const meter = openMeter();
+    const { create, jobs } = openStoredProxy({ gateway, plugins: [meter.plugin, idempotency()] });
     const ten = Array.from({ length: 10 }, () => create("one"));
     await sent(gateway);
     respond();
@@ -84,7 +84,7 @@ describe("a create repeated with its key (case 100)", () => {
     expect(new Set(texts).size).toBe(1);
     expect(JSON.parse(texts[0] ?? "")).toEqual(image);
     expect(gateway.requests).toHaveLength(1);
-    await expect.poll(() => purse.spent).toEqual([7]);
+    await expect.poll(() => meter.spent).toEqual([7]);
     expect(jobs).toMatchObject([{ outcome: "complete", usage, reserved: 100, spent: 7 }]);
   });
 
@@ -203,13 +203,13 @@ describe("a request without costs frees its key (case 103)", () => {
   test.each([400, 401, 402, 403, 404, 413, 422, 429])("a refusal with %i", async (status) => {
     silenceLog();
     const gateway = openGateway(() => Response.json({ error: { message: "no" } }, { status }));
-    const purse = openPurse();
-    const { create, jobs } = openStoredProxy({ gateway, plugins: [purse.plugin, idempotency()] });
+    const meter = openMeter();
+    const { create, jobs } = openStoredProxy({ gateway, plugins: [meter.plugin, idempotency()] });
     expect((await create("one")).status).toBeGreaterThanOrEqual(400);
-    expect([purse.reserved.size, purse.spent]).toEqual([0, []]);
+    expect([meter.reserved.size, meter.spent]).toEqual([0, []]);
     gateway.responds(() => Response.json(image));
     expect((await create("one")).status).toBe(200);
-    await expect.poll(() => purse.spent).toEqual([7]);
+    await expect.poll(() => meter.spent).toEqual([7]);
     expect(jobs.map(({ outcome, spent }) => [outcome, spent]).slice(-1)).toEqual([["complete", 7]]);
   });
 
@@ -227,27 +227,27 @@ describe("a request without costs frees its key (case 103)", () => {
   test("an exhausted budget, and a budget that fails", async () => {
     silenceLog();
     const gateway = openGateway(() => Response.json(image));
-    const purse = openPurse();
+    const meter = openMeter();
     let isEmpty = true;
     const plugin = {
-      ...purse.plugin,
-      reserve: (payable: Parameters<typeof purse.plugin.reserve>[0]) =>
-        isEmpty ? Promise.resolve({ retryAfterMs: 90_500 }) : purse.plugin.reserve(payable),
+      ...meter.plugin,
+      reserve: (payable: Parameters<typeof meter.plugin.reserve>[0]) =>
+        isEmpty ? Promise.resolve({ retryAfterMs: 90_500 }) : meter.plugin.reserve(payable),
     };
     const { create } = openStoredProxy({ gateway, plugins: [plugin, idempotency()] });
     const refused = await create("one");
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "91"]);
     expect(await readCode(refused)).toBe("budget_exhausted");
     isEmpty = false;
-    purse.onReserve = async () => {
+    meter.onReserve = async () => {
       throw new Error("no ledger");
     };
     const failed = await create("one");
     expect([failed.status, await readCode(failed)]).toEqual([503, "budget_unavailable"]);
     expect(gateway.requests).toHaveLength(0);
     // it had reserved before it failed
-    await expect.poll(() => purse.reserved.size).toBe(0);
-    purse.onReserve = async () => {};
+    await expect.poll(() => meter.reserved.size).toBe(0);
+    meter.onReserve = async () => {};
     expect((await create("one")).status).toBe(200);
   });
 

@@ -5,7 +5,7 @@ import {
   end,
   finish,
   openGateway,
-  openPurse,
+  openMeter,
   openStoredProxy,
   piece,
   readCode,
@@ -18,9 +18,9 @@ const image = { data: [], usage: { total_tokens: 7 } };
 
 function openUser() {
   const gateway = openGateway();
-  const purse = openPurse();
+  const meter = openMeter();
   const parts = [resumableStreams(), idempotency()];
-  return { gateway, purse, parts, ...openStoredProxy({ gateway, plugins: [purse.plugin, ...parts] }) };
+  return { gateway, meter, parts, ...openStoredProxy({ gateway, plugins: [meter.plugin, ...parts] }) };
 }
 
 describe("the data of a user (case 117)", () => {
@@ -88,7 +88,7 @@ describe("the data of a user (case 117)", () => {
   });
 
   test("is erased with what runs: a stream stops, and a create gets 410", async () => {
-    const { gateway, purse, proxy, jobs, startStream, create } = openUser();
+    const { gateway, meter, proxy, jobs, startStream, create } = openUser();
     const live = gateway.streamsLive();
     const stream = await startStream();
     live.send(piece("a"));
@@ -105,7 +105,7 @@ describe("the data of a user (case 117)", () => {
       ["chat", "stopped", "stream_stopped"],
       ["create", "stopped", "user_erased"],
     ]);
-    expect([purse.reserved.size, purse.spent]).toEqual([0, [100, 100]]);
+    expect([meter.reserved.size, meter.spent]).toEqual([0, [100, 100]]);
     expect((await exportUser(proxy, {}, USER)).data).toEqual({ streams: [], creates: [] });
   });
 
@@ -114,7 +114,7 @@ describe("the data of a user (case 117)", () => {
     "in JSON of which the half is there",
     "behind its finish reason",
   ])("is erased with a stream %s, which has one event", async (when) => {
-    const { gateway, purse, proxy, jobs, startStream } = openUser();
+    const { gateway, meter, proxy, jobs, startStream } = openUser();
     const live = gateway.streamsLive();
     if (when.startsWith("before")) gateway.hangs();
     if (when.startsWith("in JSON")) {
@@ -133,24 +133,24 @@ describe("the data of a user (case 117)", () => {
     }
     expect((await eraseUser(proxy, {}, USER)).failed).toEqual([]);
     expect(jobs).toMatchObject([{ job: "chat", userId: USER, outcome: "stopped", code: "stream_stopped" }]);
-    expect([purse.reserved.size, gateway.requests[0]?.signal.aborted]).toEqual([0, true]);
+    expect([meter.reserved.size, gateway.requests[0]?.signal.aborted]).toEqual([0, true]);
   });
 
   test("keeps a job until its reservation is settled, and erases its responses (case 165)", async () => {
     silenceLog();
-    const { gateway, purse, proxy, jobs, startStream, resume, host } = openUser();
+    const { gateway, meter, proxy, jobs, startStream, resume, host } = openUser();
     gateway.streams(piece("a secret plan") + end);
-    purse.fails = true;
+    meter.fails = true;
     const stream = await startStream();
     await stream.text();
     await host.ended();
     expect(await eraseUser(proxy, {}, USER)).toEqual({ erased: ["creates"], failed: ["streams"] });
     expect((await resume(readStreamId(stream))).status).toBe(404);
     expect(JSON.stringify(await exportUser(proxy, {}, USER))).not.toContain("a secret plan");
-    purse.fails = false;
+    meter.fails = false;
     // now the timer is due that settles the charge
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 31_000 });
-    await expect.poll(() => [purse.reserved.size, purse.spent]).toEqual([0, [7]]);
+    await expect.poll(() => [meter.reserved.size, meter.spent]).toEqual([0, [7]]);
     vi.useRealTimers();
     expect(await eraseUser(proxy, {}, USER)).toEqual({ erased: ["streams", "creates"], failed: [] });
     expect((await exportUser(proxy, {}, USER)).data).toEqual({ streams: [], creates: [] });

@@ -8,7 +8,7 @@ import {
   errorCode,
   numbered,
   openGateway,
-  openPurse,
+  openMeter,
   openStoredProxy,
   piece,
   readCode,
@@ -21,29 +21,29 @@ afterAll(stopPostgres);
 const keyed = { headers: { "idempotency-key": "one" } };
 const image = { data: [], usage: { total_tokens: 7 } };
 
-/** Two processes with one database, one gateway and one purse. */
+/** Two processes with one database, one gateway and one meter. */
 async function openProcesses() {
   const url = await postgresURL();
   const { name: schema } = createLocation("postgres");
   const gateway = openGateway();
-  const purse = openPurse();
+  const meter = openMeter();
   const open = () =>
     openStoredProxy({
       host: postgresHost({ url, schema }),
       gateway,
-      plugins: [purse.plugin, resumableStreams(), idempotency()],
+      plugins: [meter.plugin, resumableStreams(), idempotency()],
     });
-  return { gateway, purse, one: open(), other: open() };
+  return { gateway, meter, firstProcess: open(), secondProcess: open() };
 }
 
 describe("a stream of another process", () => {
   test("is read as it comes, from any event", async () => {
-    const { gateway, one, other } = await openProcesses();
+    const { gateway, firstProcess, secondProcess } = await openProcesses();
     const live = gateway.streamsLive();
-    const first = await one.startStream();
+    const first = await firstProcess.startStream();
     const id = readStreamId(first);
     live.send(piece("a") + piece("b"));
-    const reader = createTextReader(await other.resume(id, 1));
+    const reader = createTextReader(await secondProcess.resume(id, 1));
     expect(await reader.until('"b"')).toBe(numbered([piece("b")], 2));
     live.send(piece("c"));
     expect(await reader.until('"c"')).toBe(numbered([piece("b"), piece("c")], 2));
@@ -56,16 +56,18 @@ describe("a stream of another process", () => {
   });
 
   test("is stopped here, at the gateway too", async () => {
-    const { gateway, one, other, purse } = await openProcesses();
+    const { gateway, firstProcess, secondProcess, meter } = await openProcesses();
     const live = gateway.streamsLive();
-    const response = await one.startStream();
+    const response = await firstProcess.startStream();
     live.send(piece("a"));
     await createTextReader(response).until("a");
-    expect((await other.stop(readStreamId(response))).status).toBe(204);
+    expect((await secondProcess.stop(readStreamId(response))).status).toBe(204);
     await expect.poll(() => live.hasLeft).toBe(true);
-    expect(errorCode(await (await other.resume(readStreamId(response))).text())).toBe("stream_stopped");
-    await one.host.ended();
-    expect([purse.reserved.size, purse.spent]).toEqual([0, [100]]);
+    expect(errorCode(await (await secondProcess.resume(readStreamId(response))).text())).toBe(
+      "stream_stopped",
+    );
+    await firstProcess.host.ended();
+    expect([meter.reserved.size, meter.spent]).toEqual([0, [100]]);
   });
 
   test("continues as long as a client of this process reads it", async () => {
@@ -78,13 +80,13 @@ describe("a stream of another process", () => {
         gateway,
         plugins: [resumableStreams({ idleTimeoutMs: 300 })],
       });
-    const [one, other] = [open(), open()];
+    const [firstProcess, secondProcess] = [open(), open()];
     const live = gateway.streamsLive();
     const client = new AbortController();
-    const response = await one.startStream({ signal: client.signal });
+    const response = await firstProcess.startStream({ signal: client.signal });
     live.send(piece("a"));
     await createTextReader(response).until("a");
-    const reader = createTextReader(await other.resume(readStreamId(response)));
+    const reader = createTextReader(await secondProcess.resume(readStreamId(response)));
     await reader.until("a");
     client.abort();
     await new Promise((resolve) => setTimeout(resolve, 700));
@@ -96,26 +98,30 @@ describe("a stream of another process", () => {
 
   test("ends as interrupted once its process is gone, and is settled once, however many read it (case 115)", async () => {
     silenceLog();
-    const { gateway, one, other, purse } = await openProcesses();
+    const { gateway, firstProcess, secondProcess, meter } = await openProcesses();
     const live = gateway.streamsLive();
-    const response = await one.startStream(keyed);
+    const response = await firstProcess.startStream(keyed);
     const id = readStreamId(response);
-    const readers = [await other.resume(id), await other.resume(id), await other.startStream(keyed)];
+    const readers = [
+      await secondProcess.resume(id),
+      await secondProcess.resume(id),
+      await secondProcess.startStream(keyed),
+    ];
     live.send(piece("a"));
     const reading = readers.map(createTextReader);
     for (const reader of reading) await reader.until('"a"');
-    await one.host.crash();
-    await other.host.silenceOwners();
+    await firstProcess.host.crash();
+    await secondProcess.host.silenceOwners();
     for (const reader of reading) expect(errorCode(await reader.until("never"))).toBe("stream_interrupted");
-    await expect.poll(() => [purse.reserved.size, purse.spent]).toEqual([0, [100]]);
-    expect(other.jobs).toMatchObject([{ id, outcome: "lost", spent: 100 }]);
+    await expect.poll(() => [meter.reserved.size, meter.spent]).toEqual([0, [100]]);
+    expect(secondProcess.jobs).toMatchObject([{ id, outcome: "lost", spent: 100 }]);
     expect(gateway.requests).toHaveLength(1);
   });
 });
 
 describe("a create of another process (cases 100, 102)", () => {
   test("is sent once, and the requests of this process wait for it", async () => {
-    const { gateway, one, other, purse } = await openProcesses();
+    const { gateway, firstProcess, secondProcess, meter } = await openProcesses();
     let respond!: (response: Response) => void;
     gateway.responds(
       () =>
@@ -123,17 +129,19 @@ describe("a create of another process (cases 100, 102)", () => {
           respond = resolve;
         }),
     );
-    const all = [one, other, one, other].map((process) => process.create("one"));
+    const all = [firstProcess, secondProcess, firstProcess, secondProcess].map((process) =>
+      process.create("one"),
+    );
     await expect.poll(() => gateway.requests.length).toBe(1);
     respond(Response.json(image));
     for (const response of await Promise.all(all)) expect(await response.json()).toEqual(image);
     expect(gateway.requests).toHaveLength(1);
-    await expect.poll(() => purse.spent).toEqual([7]);
-    expect([...one.jobs, ...other.jobs]).toHaveLength(1);
+    await expect.poll(() => meter.spent).toEqual([7]);
+    expect([...firstProcess.jobs, ...secondProcess.jobs]).toHaveLength(1);
   });
 
   test("is sent here if the other one was refused", async () => {
-    const { gateway, one, other } = await openProcesses();
+    const { gateway, firstProcess, secondProcess } = await openProcesses();
     let respond!: (response: Response) => void;
     gateway.responds(
       () =>
@@ -141,10 +149,10 @@ describe("a create of another process (cases 100, 102)", () => {
           respond = resolve;
         }),
     );
-    const refused = one.create("one");
+    const refused = firstProcess.create("one");
     await expect.poll(() => gateway.requests.length).toBe(1);
-    const waiting = other.create("one");
-    await expect.poll(() => other.host.opened).toBe(1);
+    const waiting = secondProcess.create("one");
+    await expect.poll(() => secondProcess.host.opened).toBe(1);
     gateway.responds(() => Response.json(image));
     respond(Response.json({ error: {} }, { status: 429 }));
     expect((await refused).status).toBe(429);
@@ -154,7 +162,7 @@ describe("a create of another process (cases 100, 102)", () => {
 
   test("is lost if its process ended, and its late response is not stored", async () => {
     silenceLog();
-    const { gateway, one, other, purse } = await openProcesses();
+    const { gateway, firstProcess, secondProcess, meter } = await openProcesses();
     let respond!: (response: Response) => void;
     gateway.responds(
       () =>
@@ -162,23 +170,23 @@ describe("a create of another process (cases 100, 102)", () => {
           respond = resolve;
         }),
     );
-    const late = one.create("one");
+    const late = firstProcess.create("one");
     await expect.poll(() => gateway.requests.length).toBe(1);
-    await other.host.silenceOwners();
-    expect(await readCode(await other.create("one"))).toBe("request_lost");
+    await secondProcess.host.silenceOwners();
+    expect(await readCode(await secondProcess.create("one"))).toBe("request_lost");
     respond(Response.json(image));
     expect(await readCode(await late)).toBe("request_lost");
-    expect(await readCode(await other.create("one"))).toBe("request_lost");
-    expect(purse.spent).toEqual([100]);
-    expect([...one.jobs, ...other.jobs]).toMatchObject([{ outcome: "lost" }]);
+    expect(await readCode(await secondProcess.create("one"))).toBe("request_lost");
+    expect(meter.spent).toEqual([100]);
+    expect([...firstProcess.jobs, ...secondProcess.jobs]).toMatchObject([{ outcome: "lost" }]);
     expect(gateway.requests).toHaveLength(1);
   });
 });
 
 test("a stream of 30 s with a budget takes at most 10 operations and one row (case 108)", async () => {
-  const { gateway, one } = await openProcesses();
+  const { gateway, firstProcess } = await openProcesses();
   const live = gateway.streamsLive();
-  const response = await one.startStream();
+  const response = await firstProcess.startStream();
   const reader = createTextReader(response);
   for (let nth = 0; nth < 100; nth += 1) {
     live.send(piece(`word ${nth}`));
@@ -187,10 +195,10 @@ test("a stream of 30 s with a budget takes at most 10 operations and one row (ca
   live.send(end);
   live.end();
   await reader.until("nothing more");
-  await one.host.ended();
-  await expect.poll(() => one.requests.length).toBe(1);
+  await firstProcess.host.ended();
+  await expect.poll(() => firstProcess.requests.length).toBe(1);
   // a stream of 30 s has two more of "streams.append"
   const operations = ["streams.claim", "streams.storeTicket", "streams.storeTicket", "streams.end"];
-  expect(one.host.operations).toEqual(operations);
-  expect([await one.host.count("jobs"), await one.host.count("job_parts")]).toEqual([1, 0]);
+  expect(firstProcess.host.operations).toEqual(operations);
+  expect([await firstProcess.host.count("jobs"), await firstProcess.host.count("job_parts")]).toEqual([1, 0]);
 });

@@ -11,7 +11,7 @@ import {
   errorCode,
   numbered,
   openGateway,
-  openPurse,
+  openMeter,
   openStoredProxy,
   piece,
   readCode,
@@ -20,7 +20,7 @@ import {
 } from "./support/stored-proxy.js";
 
 const START = Date.UTC(2040, 0, 1);
-/** Longer than an owner may be silent. */
+/** Longer than the silence after which an owner counts as lost. */
 const SILENCE_MS = 26_000;
 const keyed = { headers: { "idempotency-key": "one" } };
 const image = { data: [], usage: { total_tokens: 7 } };
@@ -32,20 +32,20 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Two processes one after the other, with one file and one purse. */
+/** Two processes one after the other, with one file and one meter. */
 function openProcesses(createMeter?: () => ProxyPlugin) {
   const folder = mkdtempSync(join(tmpdir(), "sluice-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "jobs.db");
-  const purse = openPurse();
+  const meter = openMeter();
   const gateway = openGateway();
   const open = () =>
     openStoredProxy({
       host: nodeHost({ file, env: {} }),
       gateway,
-      plugins: [createMeter?.() ?? purse.plugin, resumableStreams(), idempotency()],
+      plugins: [createMeter?.() ?? meter.plugin, resumableStreams(), idempotency()],
     });
-  return { purse, gateway, open };
+  return { meter, gateway, open };
 }
 
 /** The first process has sent a create, and was killed before the response. */
@@ -63,7 +63,7 @@ async function loseCreate() {
 describe("a create whose process is gone (case 102)", () => {
   test("is never sent again: its key returns the same error for a day, and its reservation is spent", async () => {
     const lines = silenceLog();
-    const { purse, gateway, open } = await loseCreate();
+    const { meter, gateway, open } = await loseCreate();
     const second = open();
     gateway.responds(() => Response.json(image));
     for (const at of [SILENCE_MS, SILENCE_MS + 1000, 86_000_000]) {
@@ -72,7 +72,7 @@ describe("a create whose process is gone (case 102)", () => {
       expect([lost.status, await readCode(lost)]).toEqual([502, "request_lost"]);
     }
     expect(gateway.requests).toHaveLength(1);
-    expect([purse.reserved.size, purse.spent]).toEqual([0, [100]]);
+    expect([meter.reserved.size, meter.spent]).toEqual([0, [100]]);
     expect(second.jobs).toMatchObject([
       { job: "create", outcome: "lost", code: "request_lost", reserved: 100, spent: 100 },
     ]);
@@ -92,22 +92,22 @@ describe("a create whose process is gone (case 102)", () => {
 
   test("frees its key and its reservation if it was not sent yet (case 142)", async () => {
     const lines = silenceLog();
-    const { purse, gateway, open } = openProcesses();
+    const { meter, gateway, open } = openProcesses();
     gateway.responds(() => Response.json(image));
-    purse.onReserve = () =>
+    meter.onReserve = () =>
       new Promise((_, reject) =>
         gateway.closing.addEventListener("abort", () => reject(new Error("closed"))),
       );
     const first = open();
     void first.create("one");
-    await expect.poll(() => purse.reserved.size).toBe(1);
+    await expect.poll(() => meter.reserved.size).toBe(1);
     await first.host.crash();
     vi.setSystemTime(START + SILENCE_MS);
-    purse.onReserve = async () => {};
+    meter.onReserve = async () => {};
     const second = open();
     expect(await (await second.create("one")).json()).toEqual(image);
     expect(gateway.requests).toHaveLength(1);
-    await expect.poll(() => [purse.reserved.size, purse.spent]).toEqual([0, [7]]);
+    await expect.poll(() => [meter.reserved.size, meter.spent]).toEqual([0, [7]]);
     await expect.poll(() => second.jobs.length).toBe(2);
     expect(second.jobs).toMatchObject([
       { outcome: "lost", reserved: 100, spent: 0 },
@@ -118,7 +118,7 @@ describe("a create whose process is gone (case 102)", () => {
 
   test("is not sent by its first process once another one has its key", async () => {
     silenceLog();
-    const { purse, gateway, open } = openProcesses();
+    const { meter, gateway, open } = openProcesses();
     let respond!: (response: Response) => void;
     gateway.responds(
       () =>
@@ -128,15 +128,15 @@ describe("a create whose process is gone (case 102)", () => {
         }),
     );
     let wake!: () => void;
-    purse.onReserve = () =>
+    meter.onReserve = () =>
       new Promise((resolve) => {
         wake = resolve;
       });
     const process = open();
     const stalled = process.create("one");
-    await expect.poll(() => purse.reserved.size).toBe(1);
+    await expect.poll(() => meter.reserved.size).toBe(1);
     vi.setSystemTime(START + SILENCE_MS);
-    purse.onReserve = async () => {};
+    meter.onReserve = async () => {};
     const second = process.create("one");
     await expect.poll(() => gateway.requests.length).toBe(1);
     wake();
@@ -145,13 +145,13 @@ describe("a create whose process is gone (case 102)", () => {
     respond(Response.json(image));
     expect(await (await second).json()).toEqual(image);
     await process.host.ended();
-    expect([purse.reserved.size, purse.spent]).toEqual([0, [7]]);
+    expect([meter.reserved.size, meter.spent]).toEqual([0, [7]]);
     expect(await (await process.create("one")).json()).toEqual(image);
   });
 
   test("is settled and reported once, however many requests arrive at once (case 142)", async () => {
     silenceLog();
-    const { purse, open } = await loseCreate();
+    const { meter, open } = await loseCreate();
     vi.setSystemTime(START + SILENCE_MS);
     const second = open();
     const codes = await Promise.all(
@@ -159,16 +159,16 @@ describe("a create whose process is gone (case 102)", () => {
     );
     expect(new Set(codes)).toEqual(new Set(["request_lost"]));
     expect(second.jobs).toHaveLength(1);
-    expect(purse.spent).toEqual([100]);
+    expect(meter.spent).toEqual([100]);
   });
 
   test("is settled by a timer if no request comes", async () => {
     silenceLog();
-    const { purse, open } = await loseCreate();
+    const { meter, open } = await loseCreate();
     vi.setSystemTime(START + 61_000);
     const second = open();
     await expect.poll(() => second.jobs).toMatchObject([{ outcome: "lost" }]);
-    await expect.poll(() => purse.spent).toEqual([100]);
+    await expect.poll(() => meter.spent).toEqual([100]);
   });
 });
 
@@ -177,7 +177,7 @@ describe("a lost create whose checks fail", () => {
 
   test("is checked until one check succeeds, also after a thousand failures", async () => {
     const lines = silenceLog();
-    const { purse, open } = await loseCreate();
+    const { meter, open } = await loseCreate();
     const second = open();
     second.host.fails = failCheck;
     await second.setAttempts({ job: "creates.check", attempts: 1_000, deaths: 0 });
@@ -187,7 +187,7 @@ describe("a lost create whose checks fail", () => {
     second.host.fails = () => false;
     vi.setSystemTime(START + 61_000 + 3_600_000);
     await expect.poll(() => second.jobs).toMatchObject([{ outcome: "lost", spent: 100 }]);
-    await expect.poll(() => [purse.reserved.size, purse.spent]).toEqual([0, [100]]);
+    await expect.poll(() => [meter.reserved.size, meter.spent]).toEqual([0, [100]]);
   });
 
   test("spends its reservation in full after `reservationTtlMs` at the latest", async () => {
@@ -216,14 +216,14 @@ describe("a lost create whose checks fail", () => {
 describe("a stream whose process is gone (case 115)", () => {
   test("ends in an error behind its stored events, and is never sent again", async () => {
     silenceLog();
-    const { purse, gateway, open } = openProcesses();
+    const { meter, gateway, open } = openProcesses();
     const live = gateway.streamsLive();
     const first = open();
     const response = await first.startStream(keyed);
     const id = readStreamId(response);
     const large = piece("large".repeat(60_000));
     const reader = createTextReader(response);
-    // so large that it is stored at once
+    // an event of this size is stored immediately
     live.send(piece("a") + large);
     await reader.until("id: 2\n");
     await expect.poll(() => first.host.count("job_parts")).toBe(1);
@@ -242,7 +242,7 @@ describe("a stream whose process is gone (case 115)", () => {
     expect(errorCode(await (await second.resume(id, 3)).text())).toBe("stream_interrupted");
     expect((await second.stop(id)).status).toBe(204);
     expect(gateway.requests).toHaveLength(1);
-    expect([purse.reserved.size, purse.spent]).toEqual([0, [100]]);
+    expect([meter.reserved.size, meter.spent]).toEqual([0, [100]]);
     expect(second.jobs).toMatchObject([
       { job: "chat", id, outcome: "lost", code: "stream_interrupted", reserved: 100, spent: 100 },
     ]);
@@ -278,20 +278,20 @@ describe("a stream whose process is gone (case 115)", () => {
 describe("a reservation that could not be settled (cases 115, 142)", () => {
   test("is settled later, once, and its response stays", async () => {
     silenceLog();
-    const { purse, gateway, open } = openProcesses();
+    const { meter, gateway, open } = openProcesses();
     gateway.streams(piece("a") + end);
-    purse.fails = true;
+    meter.fails = true;
     const first = open();
     const response = await first.startStream(keyed);
     const text = await response.text();
     await first.host.ended();
     expect(first.jobs).toMatchObject([{ outcome: "complete", spent: 7 }]);
-    expect([purse.reserved.size, purse.spent]).toEqual([1, []]);
+    expect([meter.reserved.size, meter.spent]).toEqual([1, []]);
     await first.host.crash();
     vi.setSystemTime(START + 31_000);
-    purse.fails = false;
+    meter.fails = false;
     const second = open();
-    await expect.poll(() => [purse.reserved.size, purse.spent]).toEqual([0, [7]]);
+    await expect.poll(() => [meter.reserved.size, meter.spent]).toEqual([0, [7]]);
     expect(await (await second.startStream(keyed)).text()).toBe(text);
     expect(second.jobs).toEqual([]);
     expect(gateway.requests).toHaveLength(1);
@@ -299,51 +299,51 @@ describe("a reservation that could not be settled (cases 115, 142)", () => {
 
   test("frees the key of a refused request, and is given back later", async () => {
     silenceLog();
-    const { purse, gateway, open } = openProcesses();
+    const { meter, gateway, open } = openProcesses();
     gateway.responds(() => Response.json({ error: {} }, { status: 429 }));
-    purse.fails = true;
+    meter.fails = true;
     const first = open();
     expect((await first.create("one")).status).toBe(429);
     await first.host.ended();
-    expect([purse.reserved.size, purse.spent]).toEqual([1, []]);
-    purse.fails = false;
+    expect([meter.reserved.size, meter.spent]).toEqual([1, []]);
+    meter.fails = false;
     gateway.responds(() => Response.json(image));
     expect((await first.create("one")).status).toBe(200);
     await first.host.ended();
-    expect([purse.reserved.size, purse.spent]).toEqual([0, [7]]);
+    expect([meter.reserved.size, meter.spent]).toEqual([0, [7]]);
   });
 });
 
 describe("a meter that fails for long", () => {
-  /** A stream that has ended, whose reservation could not be settled. */
+  /** Opens a stream that has ended. Its reservation could not be settled. */
   async function openUnsettled() {
     const lines = silenceLog();
-    const { purse, gateway, open } = openProcesses();
+    const { meter, gateway, open } = openProcesses();
     gateway.streams(piece("a") + end);
     vi.useFakeTimers({ now: START });
-    purse.fails = true;
+    meter.fails = true;
     const process = open();
     const id = readStreamId(await process.startStream(keyed));
     await vi.advanceTimersByTimeAsync(2_000);
     expect(process.jobs).toMatchObject([{ id, outcome: "complete", spent: 7 }]);
-    return { id, lines, purse, process };
+    return { id, lines, meter, process };
   }
 
   test("gets its settlements when it works again after an hour, with growing pauses between attempts", async () => {
-    const { lines, purse, process } = await openUnsettled();
+    const { lines, meter, process } = await openUnsettled();
     await vi.advanceTimersByTimeAsync(3_600_000);
     const checks = lines.filter((line) => line.includes("job streams.check")).length;
     expect(checks).toBeGreaterThan(5);
     expect(checks).toBeLessThan(10);
-    purse.fails = false;
+    meter.fails = false;
     await vi.advanceTimersByTimeAsync(600_000);
-    expect([purse.reserved.size, purse.spent]).toEqual([0, [7]]);
+    expect([meter.reserved.size, meter.spent]).toEqual([0, [7]]);
     expect(process.jobs).toHaveLength(1);
     expect(await process.host.count("jobs")).toBe(0);
   });
 
   test("loses no reservation silently: after the last attempt an event and the log name it", async () => {
-    const { id, lines, purse, process } = await openUnsettled();
+    const { id, lines, meter, process } = await openUnsettled();
     await vi.advanceTimersByTimeAsync(4_300_000);
     expect(process.jobs.slice(1)).toMatchObject([
       { job: "chat", id, outcome: "dropped", code: "reservation_unsettled", reserved: 100 },
@@ -351,12 +351,12 @@ describe("a meter that fails for long", () => {
     expect(process.jobs[1]).not.toHaveProperty("spent");
     expect(lines.join()).toContain(`${id}: its reservation was not settled in time`);
     expect(await process.host.count("jobs")).toBe(0);
-    expect(purse.reserved.size).toBe(1);
+    expect(meter.reserved.size).toBe(1);
   });
 
   test("without settleTicket is reported, too", async () => {
-    const { process, purse } = await openUnsettled();
-    Object.assign(purse.plugin, { settleTicket: undefined });
+    const { process, meter } = await openUnsettled();
+    Object.assign(meter.plugin, { settleTicket: undefined });
     await vi.advanceTimersByTimeAsync(4_300_000);
     expect(process.jobs.slice(1)).toMatchObject([{ code: "reservation_unsettled" }]);
   });
@@ -382,17 +382,17 @@ test("a stream leaves no row ten minutes after its end, and its key is free agai
 
 test("a request whose ticket can't be stored reserves nothing and is not sent (case 189)", async () => {
   silenceLog();
-  const { purse, gateway, open } = openProcesses();
+  const { meter, gateway, open } = openProcesses();
   const process = open();
   process.host.fails = (operation) => operation.endsWith("storeTicket");
   for (const response of [await process.create("one"), await process.startStream(keyed)])
     expect([response.status, await readCode(response)]).toEqual([503, "budget_unavailable"]);
-  expect([purse.reserved.size, gateway.requests.length]).toEqual([0, 0]);
+  expect([meter.reserved.size, gateway.requests.length]).toEqual([0, 0]);
 });
 
 test("a request whose state `sending` can't be stored is not sent", async () => {
   silenceLog();
-  const { purse, gateway, open } = openProcesses();
+  const { meter, gateway, open } = openProcesses();
   const process = open();
   let tickets = 0;
   // the first one is stored before the meter reserves
@@ -402,7 +402,7 @@ test("a request whose state `sending` can't be stored is not sent", async () => 
   process.host.fails = () => false;
   gateway.responds(() => Response.json(image));
   expect((await process.create("one")).status).toBe(200);
-  expect([purse.reserved.size, purse.spent]).toEqual([0, [7]]);
+  expect([meter.reserved.size, meter.spent]).toEqual([0, [7]]);
 });
 
 test("a stream continues while the database is away for a moment, and is stored completely", async () => {
@@ -428,17 +428,17 @@ test("a stream continues while the database is away for a moment, and is stored 
 
 test("a fault of the meter ends a request for all waiting callers, and the request is never sent again", async () => {
   const lines = silenceLog();
-  const { purse, gateway } = openProcesses();
+  const { meter, gateway } = openProcesses();
   gateway.responds(() => Response.json(image));
-  const reserve: typeof purse.plugin.reserve = async (payable) => ({
-    ...(await purse.plugin.reserve(payable)),
+  const reserve: typeof meter.plugin.reserve = async (payable) => ({
+    ...(await meter.plugin.reserve(payable)),
     calculateCost: () => {
       throw new Error("no price for this");
     },
   });
   const process = openStoredProxy({
     gateway,
-    plugins: [{ ...purse.plugin, reserve }, idempotency()],
+    plugins: [{ ...meter.plugin, reserve }, idempotency()],
   });
   expect(await readCode(await process.create("one"))).toBe("request_lost");
   expect(lines.join()).toContain("no price for this");

@@ -54,7 +54,7 @@ test.each(permute(names).map((order) => [order.join(", "), order] as const))(
       ((await (await proxy.send({ method: "GET", path: "/v1/budget" })).json()) as { budgets: object[] })
         .budgets[0];
     await expect.poll(state).toMatchObject({ reserved: 0 });
-    // the task has no usage, so that all that was reserved for it is spent
+    // without a usage, the whole reservation of the task is spent
     expect(await state()).toMatchObject({ spent: expect.any(Number) });
     const { spent } = (await state()) as unknown as { spent: number };
     expect(spent).toBeGreaterThan(8192);

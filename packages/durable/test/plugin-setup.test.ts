@@ -57,7 +57,7 @@ function createBindings() {
 
 type Bindings = ReturnType<typeof createBindings>;
 
-/** A proxy whose host reads a binding. Returns its class, and a call of its host. */
+/** Creates a proxy whose host reads a binding. Returns its class, and a function that calls its host. */
 function openClass(read: (env: Bindings) => DurableObjectNamespace, hasClass = true) {
   const host = cloudflareHost<unknown>(read as never);
   let bind: ReturnType<typeof host.open> | undefined;
@@ -81,15 +81,15 @@ const WRONG_CLASS = { details: { problem: expect.stringContaining("give each pro
 
 test("proxies of one Worker each reach their own class, in whichever order they are created", async () => {
   const env = createBindings();
-  const [two, one] = [openClass((env) => env.TWO), openClass((env) => env.ONE)];
-  expect([await one.run(env), await two.run(env)]).toEqual(["one", "two"]);
+  const [secondClass, firstClass] = [openClass((env) => env.TWO), openClass((env) => env.ONE)];
+  expect([await firstClass.run(env), await secondClass.run(env)]).toEqual(["one", "two"]);
 });
 
 test("a proxy without a class, and two with one binding, are refused before anything is sent", async () => {
   const env = createBindings();
   await expect(openClass((env) => env.ONE, false).run(env)).rejects.toMatchObject(WRONG_CLASS);
   const both = [openClass((env) => env.TWO), openClass((env) => env.TWO)];
-  for (const one of both) await expect(one.run(env)).rejects.toMatchObject(WRONG_CLASS);
+  for (const proxyClass of both) await expect(proxyClass.run(env)).rejects.toMatchObject(WRONG_CLASS);
 });
 
 test("an object refuses a request by the binding of another class", async () => {

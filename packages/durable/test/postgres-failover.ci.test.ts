@@ -40,14 +40,14 @@ test("a replica takes over from a primary that crashed: nothing is sent twice, a
   const opened: SharedProxy[] = [];
   for (let nth = 0; nth < 2; nth += 1)
     opened.push(await openSharedProxy({ server: primary, schema: "failover", fetch: gateway.fetch }));
-  const [one, other] = opened as [SharedProxy, SharedProxy];
+  const [first, second] = opened as [SharedProxy, SharedProxy];
   onTestFinished(async () => {
     for (const { close } of opened) await close();
     await replica.close();
     await primary.close();
   });
 
-  const response = await one.chat("reader", "hi", { stream: true });
+  const response = await first.chat("reader", "hi", { stream: true });
   gateway.write(event({ choices: [{ index: 0, delta: { content: "before" } }] }));
   let isOver = false;
   const bodies = new Map<string, string>();
@@ -56,7 +56,7 @@ test("a replica takes over from a primary that crashed: nothing is sent twice, a
     for (let nth = 0; !isOver; nth += 1) {
       const prompt = `${user}/${nth}`;
       for (let attempt = nth; !bodies.has(prompt); attempt += 1) {
-        const sent = await (attempt % 2 ? one : other).image(user, prompt, prompt);
+        const sent = await (attempt % 2 ? first : second).image(user, prompt, prompt);
         const text = await sent.text();
         if (sent.ok) bodies.set(prompt, text);
         else expect([sent.status, text]).toEqual([503, expect.any(String)]);
@@ -66,7 +66,7 @@ test("a replica takes over from a primary that crashed: nothing is sent twice, a
   await expect.poll(() => bodies.size).toBeGreaterThan(25);
 
   await crashServer(primary);
-  for (const { network } of opened) network.leadTo(replica.port);
+  for (const { network } of opened) network.forwardTo(replica.port);
   await expect.poll(() => replica.hasRefused).toBe(true);
   await replica.promote();
   const { size } = bodies;
@@ -81,10 +81,10 @@ test("a replica takes over from a primary that crashed: nothing is sent twice, a
   expect(await response.text()).toMatch(/before[\s\S]*after[\s\S]*\[DONE\]/);
   for (const [prompt, times] of gateway.sends) expect([prompt, times]).toEqual([prompt, 1]);
   for (const [prompt, text] of bodies)
-    expect(await (await one.image(prompt.split("/")[0] ?? "", prompt, prompt)).text()).toBe(text);
+    expect(await (await first.image(prompt.split("/")[0] ?? "", prompt, prompt)).text()).toBe(text);
   for (const user of USERS) {
     const sent = [...gateway.sends.keys()].filter((prompt) => prompt.startsWith(`${user}/`)).length;
-    await expect.poll(() => other.readBudget(user)).toMatchObject({ spent: USAGE * sent, reserved: 0 });
+    await expect.poll(() => second.readBudget(user)).toMatchObject({ spent: USAGE * sent, reserved: 0 });
   }
-  await expect.poll(() => other.readBudget("reader")).toMatchObject({ spent: USAGE, reserved: 0 });
+  await expect.poll(() => second.readBudget("reader")).toMatchObject({ spent: USAGE, reserved: 0 });
 });

@@ -300,7 +300,7 @@ describe("a request that comes again with its key", () => {
     for (const response of [first, second, await startStream(keyed("one"))])
       expect(await response.text()).toBe(whole);
     expect(gateway.requests).toHaveLength(1);
-    // two of them end at once, in any order
+    // two of them end at the same time, in any order
     const replayed = () => requests.map(({ isReplay = false }) => isReplay).sort();
     await expect.poll(replayed).toEqual([false, true, true]);
   });
@@ -439,7 +439,7 @@ describe("the streams of a user (case 114)", () => {
       await response.text();
       ids.push(readStreamId(response));
       await expect.poll(() => jobs.filter(({ outcome }) => outcome === "complete").length).toBe(nth);
-      // their ends are told apart by their time
+      // only the time distinguishes their ends
       await new Promise((resolve) => setTimeout(resolve, 2));
     }
     expect(jobs.filter(({ outcome }) => outcome === "dropped")).toMatchObject([

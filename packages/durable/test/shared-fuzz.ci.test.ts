@@ -4,14 +4,14 @@ import { type PostgresServer, startPostgres } from "./support/postgres-server.js
 import { openSharedProxy, RESERVED, type SharedProxy } from "./support/shared-proxies.js";
 import { silenceLog } from "./support/stored-proxy.js";
 
-/* Two processes on one Postgres, whose networks fail in any order while users send, repeat, read and stop requests. */
+/* Two processes on one Postgres. Their networks fail at random while users send, repeat, read and stop requests. */
 
 /** Steps of one schedule. */
 const STEPS = 80;
 /** Tokens that the gateway reports for each response. */
 const USAGE = 7;
 const USERS = ["ann", "bob", "cid", "dan"];
-/** What a step may do. An act that is listed twice is twice as likely. */
+/** The actions of a step. An action that is listed twice is twice as likely. */
 const ACTS = [
   ...["chat", "chat", "chat", "image", "image", "read", "read", "stop"],
   ...["reset", "lose commit", "lose commit", "cut off", "wait"],

@@ -9,7 +9,7 @@ afterAll(stopPostgres);
 
 /** A connection to Postgres. */
 interface Connection {
-  /** Number of statements in flight. A statement beside another one costs no further round trip. */
+  /** Number of statements in flight. Concurrent statements share one round trip. */
   waiting: number;
   /** True within a transaction that has not named its key yet: it may belong to the host's own loop. */
   isOfLoop: boolean;

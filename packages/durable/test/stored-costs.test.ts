@@ -9,7 +9,7 @@ import {
   errorCode,
   numbered,
   openGateway,
-  openPurse,
+  openMeter,
   openStoredProxy,
   piece,
   readCode,
@@ -25,13 +25,13 @@ const events = { headers: { "content-type": "text/event-stream" } };
 
 function openPaid({ idleTimeoutMs = 60_000, ...options }: PaidOptions = {}) {
   const gateway = openGateway();
-  const purse = openPurse();
+  const meter = openMeter();
   const proxy = openStoredProxy({
     gateway,
-    plugins: [purse.plugin, resumableStreams({ idleTimeoutMs }), idempotency()],
+    plugins: [meter.plugin, resumableStreams({ idleTimeoutMs }), idempotency()],
     ...options,
   });
-  return { gateway, purse, ...proxy };
+  return { gateway, meter, ...proxy };
 }
 
 interface PaidOptions extends Pick<ProxyOptions<unknown>, "limits" | "timeout"> {
@@ -40,17 +40,17 @@ interface PaidOptions extends Pick<ProxyOptions<unknown>, "limits" | "timeout"> 
 
 describe("a stored stream is billed once (case 51)", () => {
   test("many requests with one idempotency-key, together and later, are paid for once", async () => {
-    const { gateway, purse, startStream } = openPaid();
+    const { gateway, meter, startStream } = openPaid();
     gateway.streams(piece("a") + end);
     const five = await Promise.all(Array.from({ length: 5 }, () => startStream(keyed)));
     for (const response of [...five, await startStream(keyed)])
       expect(await response.text()).toContain("[DONE]");
     expect(gateway.requests).toHaveLength(1);
-    await expect.poll(() => [purse.reserved.size, purse.spent]).toEqual([0, [7]]);
+    await expect.poll(() => [meter.reserved.size, meter.spent]).toEqual([0, [7]]);
   });
 
   test("the usage at its end is paid, though its only reader has left", async () => {
-    const { gateway, purse, startStream } = openPaid();
+    const { gateway, meter, startStream } = openPaid();
     const live = gateway.streamsLive();
     const client = new AbortController();
     const response = await startStream({ signal: client.signal });
@@ -59,17 +59,17 @@ describe("a stored stream is billed once (case 51)", () => {
     client.abort();
     live.send(end);
     live.end();
-    await expect.poll(() => [purse.reserved.size, purse.spent]).toEqual([0, [7]]);
+    await expect.poll(() => [meter.reserved.size, meter.spent]).toEqual([0, [7]]);
   });
 
   test("the meter gets its user, its route, its model and its body", async () => {
     const gateway = openGateway();
     gateway.streams(piece("a") + end);
-    const { plugin } = openPurse();
-    const seen: object[] = [];
+    const { plugin } = openMeter();
+    const events: object[] = [];
     const reserve: typeof plugin.reserve = (payable) => {
       const { user, route, model, body } = payable;
-      seen.push({ user, route, model, body });
+      events.push({ user, route, model, body });
       return plugin.reserve(payable);
     };
     const user = { id: "Zoë", session: "s-1", address: "192.0.2.7" };
@@ -79,13 +79,13 @@ describe("a stored stream is billed once (case 51)", () => {
       plugins: [{ ...plugin, reserve }, resumableStreams()],
     });
     await (await startStream()).text();
-    expect(seen).toEqual([{ user, route: "chat", model: "delta-5.3", body: { ...chat, stream: true } }]);
+    expect(events).toEqual([{ user, route: "chat", model: "delta-5.3", body: { ...chat, stream: true } }]);
   });
 });
 
 describe("a request that is refused before it is sent costs nothing (case 50)", () => {
   test("a bad key, another body, an unknown event or stream, or one reader too many costs nothing", async () => {
-    const { gateway, purse, startStream, resume, stop } = openPaid();
+    const { gateway, meter, startStream, resume, stop } = openPaid();
     const live = gateway.streamsLive();
     const id = readStreamId(await startStream(keyed));
     for (let nth = 2; nth <= 8; nth += 1) await resume(id);
@@ -97,7 +97,7 @@ describe("a request that is refused before it is sent costs nothing (case 50)", 
       await resume("0".repeat(32)),
     ];
     expect(refused.map(({ status }) => status)).toEqual([400, 422, 429, 400, 404]);
-    expect([purse.reserved.size, purse.spent, live.hasLeft]).toEqual([1, [], false]);
+    expect([meter.reserved.size, meter.spent, live.hasLeft]).toEqual([1, [], false]);
     await stop(id);
   });
 
@@ -105,7 +105,7 @@ describe("a request that is refused before it is sent costs nothing (case 50)", 
     silenceLog();
     const gateway = openGateway();
     gateway.streams(piece("a") + end);
-    const { plugin, reserved, spent } = openPurse();
+    const { plugin, reserved, spent } = openMeter();
     let reserve = async (_: unknown): Promise<unknown> => ({ retryAfterMs: 90_500 });
     const { startStream } = openStoredProxy({
       gateway,
@@ -136,36 +136,36 @@ test.each([
   ["fails at once", () => new Response('data: {"error":{"message":"no"}}\n\n', events)],
 ])("the reservation of a stream is released if the gateway %s (case 49)", async (_, respond) => {
   silenceLog();
-  const { gateway, purse, startStream, jobs } = openPaid();
+  const { gateway, meter, startStream, jobs } = openPaid();
   gateway.responds(respond);
   await (await startStream()).text();
   await expect.poll(() => jobs.length).toBe(1);
-  expect([purse.reserved.size, purse.spent, jobs[0]?.spent]).toEqual([0, [], 0]);
+  expect([meter.reserved.size, meter.spent, jobs[0]?.spent]).toEqual([0, [], 0]);
 });
 
 describe("all that was reserved is spent", () => {
   test("a response that breaks off, is stopped or loses its reader spends its whole reservation", async () => {
-    const { gateway, purse, startStream, stop } = openPaid({ idleTimeoutMs: 50 });
+    const { gateway, meter, startStream, stop } = openPaid({ idleTimeoutMs: 50 });
     gateway.streams(piece("a"));
     await (await startStream()).text();
-    await expect.poll(() => purse.spent).toEqual([100]);
+    await expect.poll(() => meter.spent).toEqual([100]);
     gateway.streamsLive();
     await stop(readStreamId(await startStream()));
-    await expect.poll(() => purse.spent).toEqual([100, 100]);
+    await expect.poll(() => meter.spent).toEqual([100, 100]);
     gateway.streamsLive();
     const client = new AbortController();
     await startStream({ signal: client.signal });
     client.abort();
-    await expect.poll(() => purse.spent).toEqual([100, 100, 100]);
-    expect(purse.reserved.size).toBe(0);
+    await expect.poll(() => meter.spent).toEqual([100, 100, 100]);
+    expect(meter.reserved.size).toBe(0);
   });
 });
 
 test("JSON instead of a stream is settled by its usage", async () => {
-  const { gateway, purse, startStream } = openPaid();
+  const { gateway, meter, startStream } = openPaid();
   gateway.responds(() => Response.json({ id: "1", choices: [], usage }));
   expect(await (await startStream()).json()).toMatchObject({ usage });
-  await expect.poll(() => purse.spent).toEqual([7]);
+  await expect.poll(() => meter.spent).toEqual([7]);
 });
 
 test.each([
@@ -174,7 +174,7 @@ test.each([
 ])(
   "a gateway that %s ends a stream, which is read, paid, reported and frees its slot (case 143)",
   async (_, more) => {
-    const { gateway, purse, startStream, resume, jobs } = openPaid({
+    const { gateway, meter, startStream, resume, jobs } = openPaid({
       timeout: { chunkMs: 50 },
       limits: { maxStreamsPerUser: 3 },
     });
@@ -196,7 +196,7 @@ test.each([
       expect(errorCode(await (await resume(readStreamId(response), 1)).text())).toBe("upstream_idle");
     }
     await expect.poll(() => jobs.length).toBe(3);
-    expect([purse.reserved.size, purse.spent]).toEqual([0, [100, 100, 100]]);
+    expect([meter.reserved.size, meter.spent]).toEqual([0, [100, 100, 100]]);
     expect(jobs.map(({ id }) => id).sort()).toEqual(responses.map(readStreamId).sort());
     for (const job of jobs) expect(job).toMatchObject({ outcome: "truncated", code: "upstream_idle" });
     gateway.streams(piece("a") + end);

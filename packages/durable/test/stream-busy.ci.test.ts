@@ -4,7 +4,7 @@ import { chunk, done, finish } from "../../worker-proxy/test/support/upstream.js
 import { startProxy } from "./support/runtime-proxies.js";
 
 const chat = { model: "delta-5.3", stream: true, messages: [{ role: "user", content: "hi" }] };
-/** Longer than the proxy waits for a usage behind a `finish_reason`. */
+/** Longer than the proxy waits for the usage after a `finish_reason`. */
 const PAUSE_MS = 4000;
 const usage = `data: ${JSON.stringify({ choices: [], usage: { total_tokens: 7 } })}\n\n`;
 

@@ -53,7 +53,7 @@ test("no order of faults, silences, readers, repeats, stops and crashes on Node 
     await process.host.crash();
     // jobs of the past try nothing again
     vi.setSystemTime(Date.now() + 3_600_000);
-    for (const { host } of past) host.bury();
+    for (const { host } of past) host.rejectPending();
     await rest(10);
     vi.useRealTimers();
   }

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import {
   end,
   openGateway,
-  openPurse,
+  openMeter,
   openStoredProxy,
   piece,
   silenceLog,
@@ -38,13 +38,13 @@ test.each(["start", "open"] as const)(
   async (name) => {
     silenceLog();
     const gateway = openGateway(image);
-    const purse = openPurse();
+    const meter = openMeter();
     const host = openFailingHost(name, async () => {
       throw new Error("too many jobs and sources");
     });
-    const { create } = openStoredProxy({ host, gateway, plugins: [purse.plugin, idempotency()] });
+    const { create } = openStoredProxy({ host, gateway, plugins: [meter.plugin, idempotency()] });
     expect((await create("one")).status).toBe(503);
-    expect([gateway.requests.length, purse.reserved.size]).toEqual([0, 0]);
+    expect([gateway.requests.length, meter.reserved.size]).toEqual([0, 0]);
     expect((await create("one")).status).toBe(200);
     expect(gateway.requests.length).toBe(1);
   },
@@ -76,7 +76,7 @@ test.each(["create", "stream"] as const)(
       await responds;
       return kind === "create" ? image() : new Response(piece("a") + end, events);
     });
-    const purse = openPurse();
+    const meter = openMeter();
     const host = openFailingHost("open", async function (this: BoundHost, ...given) {
       const reader = (await this.open(...given)).getReader();
       void reader.read().catch(() => {});
@@ -89,12 +89,12 @@ test.each(["create", "stream"] as const)(
         },
       });
     });
-    const plugins = [purse.plugin, resumableStreams(), idempotency()];
+    const plugins = [meter.plugin, resumableStreams(), idempotency()];
     const { create, startStream: request } = openStoredProxy({ host, gateway, plugins });
     const response = await (kind === "create" ? create("one") : request());
     expect([response.status, (await response.text()).length > 0]).toEqual([200, true]);
     expect(gateway.requests.length).toBe(1);
-    await expect.poll(() => [purse.spent, purse.reserved.size]).toEqual([[7], 0]);
+    await expect.poll(() => [meter.spent, meter.reserved.size]).toEqual([[7], 0]);
   },
 );
 

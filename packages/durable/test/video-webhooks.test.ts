@@ -3,7 +3,7 @@ import type { Transaction } from "@sluice/worker-proxy/plugin";
 import { definePlugin } from "@sluice/worker-proxy/plugin";
 import { Webhook } from "standardwebhooks";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { type EndedResult, offerResults } from "../src/shared/results.js";
+import { addResultHandler, type TaskResult } from "../src/shared/result-handlers.js";
 import type { EndContext, EndedTask } from "../src/videos/ends.js";
 import { videoWatch } from "../src/videos/video-watch.js";
 import { webhook } from "../src/webhooks/webhook.js";
@@ -42,7 +42,7 @@ interface Sent {
   readonly request: Request;
 }
 
-/** A proxy that tells an app of ends. */
+/** Opens a proxy that sends webhooks to an app. */
 function openNotifyingProxy({ secret = () => SECRET as string | string[], handlers = [] as never[] } = {}) {
   const app = { next: (() => new Response(null, { status: 204 })) as () => Response | Promise<Response> };
   const sent: Sent[] = [];
@@ -245,10 +245,10 @@ test("an operation whose commit is repeated changes nothing: one watch, one even
   }
   const { listen } = await create();
   const tab = await listen();
-  const seen: unknown[] = [];
+  const received: unknown[] = [];
   const read = (async () => {
-    for (let one = await tab.nextEvent(); !one.stopped; one = await tab.nextEvent())
-      seen.push(one.data.data?.status ?? one.data.status ?? one.event);
+    for (let event = await tab.nextEvent(); !event.stopped; event = await tab.nextEvent())
+      received.push(event.data.data?.status ?? event.data.status ?? event.event);
   })();
   app.next = () => new Response(null, { status: 503 });
   await until(() => events.length > 0 || Date.now() > START + 7 * SECOND);
@@ -257,7 +257,7 @@ test("an operation whose commit is repeated changes nothing: one watch, one even
   app.next = () => new Response(null, { status: 410 });
   await until(() => of("webhook").length === 2);
   await advance(2 * SECOND);
-  await until(() => seen.includes("end"));
+  await until(() => received.includes("end"));
   const [deadLetter] = await listDeadLetters();
   app.next = () => new Response(null, { status: 204 });
   expect(await resend(deadLetter?.id ?? "")).toBe(true);
@@ -271,7 +271,7 @@ test("an operation whose commit is repeated changes nothing: one watch, one even
     ["webhook", "complete", 1],
   ]);
   await read;
-  expect(seen).toEqual(["queued", "QUEUED", "SUCCESS", "end"]);
+  expect(received).toEqual(["queued", "QUEUED", "SUCCESS", "end"]);
 });
 
 describe("a dead letter (case 127)", () => {
@@ -465,14 +465,14 @@ describe("a handler of the app", () => {
   });
 
   test("a handler that always throws becomes a dead letter with its cause (case 129)", async () => {
-    const bookVideo = () => Promise.reject(new Error("a mistake of the app"));
-    const { create, gateway, listDeadLetters, of } = openNotifyingProxy({ handlers: [bookVideo] as never[] });
+    const handleEnd = () => Promise.reject(new Error("a mistake of the app"));
+    const { create, gateway, listDeadLetters, of } = openNotifyingProxy({ handlers: [handleEnd] as never[] });
     await create();
     gateway.next = done;
     await until(() => of("watch").length === 1);
     for (let hour = 0; hour < 36; hour += 1) await jump(HOUR);
     expect(await listDeadLetters()).toMatchObject([
-      { handler: "bookVideo", attempts: 9, cause: "Error: a mistake of the app" },
+      { handler: "handleEnd", attempts: 9, cause: "Error: a mistake of the app" },
     ]);
     expect(of("watch")).toMatchObject([{ outcome: "complete" }]);
   });
@@ -518,9 +518,9 @@ describe("a handler of the app", () => {
 });
 
 test("a plugin that copies results gets each end before it is stored, and again if the plugin fails", async () => {
-  const ended: EndedResult<unknown>[] = [];
+  const ended: TaskResult<unknown>[] = [];
   const files = definePlugin<ProxyPlugin<Readonly<Record<string, string>>>>({});
-  offerResults(files, async (result) => {
+  addResultHandler(files, async (result) => {
     ended.push(result);
     if (ended.length === 1) throw new Error("the database is gone");
   });

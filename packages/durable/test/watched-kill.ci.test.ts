@@ -104,21 +104,21 @@ test("a process killed between two handlers repeats only the handler that had no
     body: "",
     rawHeaders: [],
   };
-  const booked = app.requests.find(({ url }) => url === "/book")?.body;
+  const handledEnds = app.requests.find(({ url }) => url === "/book")?.body;
   await kill();
 
   app.respondWith((response) => void response.writeHead(204).end());
   await start();
   await expect.poll(() => app.requests.map(({ url }) => url)).toEqual(["/book"]);
   // the attempt that was lost is counted, and the next one keeps its pause
-  expect(output).toContain("bookVideo, attempt 1 of 9");
+  expect(output).toContain("handleEnd, attempt 1 of 9");
   expect(output).toContain("the process ended during the attempt");
   // the id stays the same in every attempt, so that the app recognizes a repeat
-  expect(app.requests[0]?.body).toBe(booked);
+  expect(app.requests[0]?.body).toBe(handledEnds);
   const headers = rawHeaders.flatMap((name, at) =>
     at % 2 ? [] : [[name.toLowerCase(), rawHeaders[at + 1]]],
   );
   const signed = Object.fromEntries(headers) as Record<string, string>;
-  expect(signed["webhook-id"]).toBe(`msg_${booked}`);
+  expect(signed["webhook-id"]).toBe(`msg_${handledEnds}`);
   expect(() => new Webhook(SECRET).verify(body, { ...signed, "webhook-id": "msg_other" })).toThrow();
 });

@@ -5,7 +5,7 @@ import type { SimulatedGateway } from "./support/simulated-gateway.js";
 import { simulateWatch, USER } from "./support/simulated-watch.js";
 import { DAY, HOUR, jump, MINUTE, SECOND, settle, stopClock } from "./support/watched.js";
 
-/* Orders of polls, faults, crashes and acts of users: each video that is paid for is told, and nothing runs for ever. */
+/* Random orders of polls, faults, crashes and user actions: each paid video is reported, and every watch ends. */
 
 stopClock();
 beforeEach(() => void vi.spyOn(console, "error").mockImplementation(() => {}));
@@ -13,7 +13,7 @@ beforeEach(() => void vi.spyOn(console, "error").mockImplementation(() => {}));
 const RUNS = 12;
 const TABLES = ["video_watches", "video_ends", "dead_letters", "timers"];
 
-/** Advances the time by `ms`. Slow work may continue during the next act. */
+/** Advances the time by `ms`. Slow work may continue during the next action. */
 const pass = (ms: number) => jump(ms, 4);
 
 interface Task {
@@ -25,21 +25,21 @@ interface Task {
 }
 
 /** A user with one task at a time. */
-async function openLife(seed: number) {
+async function openScenario(seed: number) {
   const random = openRandom(seed);
   vi.spyOn(Math, "random").mockImplementation(() => random.below(1000) / 1000);
   const simulation = await simulateWatch(random);
-  const life = {
+  const scenario = {
     ...{ random, simulation, erasures: 0, resent: 0, begin, poll, listen, erase, resend },
     task: undefined as unknown as Task,
-    /** The acts so far, for the message of a rule that is broken. */
-    plan: [] as string[],
+    /** Names of the actions so far, for the message of a failure. */
+    log: [] as string[],
   };
-  return life;
+  return scenario;
 
   async function begin(): Promise<void> {
     const { isFaulty } = simulation;
-    // a watch that could not begin is told as dropped, and has no webhook
+    // a watch that fails to start has no webhook: store it without faults
     simulation.isFaulty = false;
     const body = { model: "beta3.0-video", input: { prompt: "a bird" } };
     const response = await simulation.current.request({
@@ -51,34 +51,35 @@ async function openLife(seed: number) {
     simulation.isFaulty = isFaulty;
     const gatewayId = `t-${simulation.gateways.size}`;
     const gateway = simulation.gateways.get(gatewayId) as SimulatedGateway;
-    life.task = { id, gatewayId, gateway, path: `/v1/video/generations/${id}`, isRemoved: false };
+    scenario.task = { id, gatewayId, gateway, path: `/v1/video/generations/${id}`, isRemoved: false };
   }
 
-  /** Polls as a page does, which is told of no end that the gateway has not shown. */
+  /** Polls as a page does. The response shows only ends that the gateway has shown. */
   async function poll(): Promise<string> {
-    const { gateway, path } = life.task;
+    const { gateway, path } = scenario.task;
     const text = await (await simulation.current.request({ path })).text();
-    if (text.includes("task_not_found")) expect(gateway.mayBeAbsent, "is said to be unknown").toBe(true);
+    if (text.includes("task_not_found"))
+      expect(gateway.mayBeAbsent, "the response calls the task unknown").toBe(true);
     if (text.includes("watch_timeout")) expect(Date.now() - gateway.startedAt).toBeGreaterThanOrEqual(DAY);
     return text;
   }
 
-  /** Listens as a tab does, for a while. The numbers of its events grow. */
+  /** Reads events as a tab does, for a while. The ids of the events increase. */
   async function listen(): Promise<void> {
-    const leaving = new AbortController();
-    const path = `${life.task.path}/events`;
-    const response = await simulation.current.request({ path, signal: leaving.signal });
+    const disconnect = new AbortController();
+    const path = `${scenario.task.path}/events`;
+    const response = await simulation.current.request({ path, signal: disconnect.signal });
     if (response.status !== 200) return void (await response.text());
     const tab = readEvents(response);
     let last = 0;
     const reading = (async () => {
-      for (let one = await tab.nextEvent(); !one.stopped; one = await tab.nextEvent()) {
-        if (one.id !== undefined) expect(Number(one.id), "an event is repeated").toBeGreaterThan(last);
-        last = Number(one.id ?? last);
+      for (let event = await tab.nextEvent(); !event.stopped; event = await tab.nextEvent()) {
+        if (event.id !== undefined) expect(Number(event.id), "an event is repeated").toBeGreaterThan(last);
+        last = Number(event.id ?? last);
       }
     })();
     await pass(random.below(30) * SECOND + SECOND);
-    leaving.abort();
+    disconnect.abort();
     await Promise.race([reading, settle()]);
   }
 
@@ -87,27 +88,27 @@ async function openLife(seed: number) {
   }
 
   async function resend(): Promise<void> {
-    life.resent += await simulation.current.resend();
+    scenario.resent += await simulation.current.resend();
   }
 }
 
-type Life = Awaited<ReturnType<typeof openLife>>;
-type Act = () => Promise<unknown>;
+type Scenario = Awaited<ReturnType<typeof openScenario>>;
+type Action = () => Promise<unknown>;
 
-/** Runs an act. A process that ends meanwhile, or a database that fails, may leave it without a response. */
-async function take(life: Life, name: string, act: Act): Promise<void> {
-  life.plan.push(name);
-  const { simulation } = life;
+/** Runs an action. A crash or a database failure may leave the action without a response. */
+async function run(scenario: Scenario, name: string, action: Action): Promise<void> {
+  scenario.log.push(name);
+  const { simulation } = scenario;
   const before = simulation.faults + simulation.crashes;
-  const ended = act().catch((error: Error) => {
+  const done = action().catch((error: Error) => {
     if (simulation.faults + simulation.crashes === before) throw error;
     if (error.name === "AssertionError") throw error;
   });
-  await Promise.race([ended, settle(100)]);
+  await Promise.race([done, settle(100)]);
 }
 
-function listActs(life: Life): readonly (readonly [name: string, act: Act])[] {
-  const { random, simulation, poll, listen, erase, resend } = life;
+function listActions(scenario: Scenario): readonly (readonly [name: string, action: Action])[] {
+  const { random, simulation, poll, listen, erase, resend } = scenario;
   return [
     ["poll", poll],
     ["poll", poll],
@@ -115,66 +116,66 @@ function listActs(life: Life): readonly (readonly [name: string, act: Act])[] {
     ["wait", () => pass(random.below(120) * SECOND + SECOND)],
     ["sleep", async () => random.rarely(0.2) && (await pass(random.below(8) * HOUR + SECOND))],
     ["crash", simulation.crash],
-    ["cut a poll", () => cut(poll)],
-    ["cut what is due", () => cut(() => pass(MINUTE))],
-    ["remove", () => remove(life)],
+    ["crash during a poll", () => crashDuring(poll)],
+    ["crash during due jobs", () => crashDuring(() => pass(MINUTE))],
+    ["remove", () => remove(scenario)],
     [
       "erase",
       () =>
         eraseAndBegin(
-          life,
-          random.one([erase, () => cut(erase), () => Promise.all([erase(), pass(20 * SECOND)])]),
+          scenario,
+          random.one([erase, () => crashDuring(erase), () => Promise.all([erase(), pass(20 * SECOND)])]),
         ),
     ],
     ["resend", resend],
   ];
 
-  /** Lets the process end at one of the next operations. */
-  async function cut(act: Act): Promise<void> {
+  /** Lets the process crash at one of the next operations. */
+  async function crashDuring(action: Action): Promise<void> {
     simulation.operationsUntilCrash = 1 + random.below(10);
-    await Promise.race([act().catch(() => {}), settle(60)]);
+    await Promise.race([action().catch(() => {}), settle(60)]);
     simulation.operationsUntilCrash = Number.POSITIVE_INFINITY;
   }
 }
 
-async function remove(life: Life): Promise<void> {
-  if (!life.random.rarely(0.2)) return;
-  life.task.isRemoved = true;
-  await life.simulation.current.request({ method: "DELETE", path: `${life.task.path}/events` });
+async function remove(scenario: Scenario): Promise<void> {
+  if (!scenario.random.rarely(0.2)) return;
+  scenario.task.isRemoved = true;
+  await scenario.simulation.current.request({ method: "DELETE", path: `${scenario.task.path}/events` });
 }
 
-async function eraseAndBegin(life: Life, act: Act): Promise<void> {
-  const { random, simulation, erase, begin } = life;
+async function eraseAndBegin(scenario: Scenario, action: Action): Promise<void> {
+  const { random, simulation, erase, begin } = scenario;
   if (!random.rarely(0.1)) return;
-  await Promise.race([act().catch(() => {}), settle(60)]);
+  await Promise.race([action().catch(() => {}), settle(60)]);
   simulation.isFaulty = false;
   await erase();
   expect(await simulation.current.exportUser(), "an erased user").toMatchObject({ items: [] });
   for (const table of TABLES.slice(0, 3))
     expect(await simulation.current.count(table), `rows of an erased user in ${table}`).toBe(0);
   simulation.isFaulty = true;
-  life.erasures += 1;
+  scenario.erasures += 1;
   await begin();
 }
 
-/** Fifty acts of a user. The video is ready after fifteen. */
-async function live(life: Life): Promise<void> {
-  const { random, simulation, begin } = life;
+/** Runs fifty random actions. The video is ready after fifteen. */
+async function runActions(scenario: Scenario): Promise<void> {
+  const { random, simulation, begin } = scenario;
   await begin();
   for (let nth = 0; nth < 50; nth += 1) {
     if (nth === 15) for (const gateway of simulation.gateways.values()) gateway.isOver = true;
-    if (nth > 15) life.task.gateway.isOver = true;
-    const [name, act] = random.one(listActs(life));
-    await take(life, name, act);
-    await take(life, "time", () => pass(20 * SECOND));
+    if (nth > 15) scenario.task.gateway.isOver = true;
+    const [name, action] = random.one(listActions(scenario));
+    await run(scenario, name, action);
+    await run(scenario, "time", () => pass(20 * SECOND));
   }
 }
 
-/** The gateway, the database and the app are well: the video is told. Some are never ready. */
-async function recover(life: Life, isNeverReady: boolean): Promise<string> {
-  const { simulation, poll, resend, task } = life;
+/** Ends all faults, and waits for the report of the video. Returns the last response of the gateway. */
+async function recover(scenario: Scenario, isNeverReady: boolean): Promise<string> {
+  const { simulation, poll, resend, task } = scenario;
   simulation.isFaulty = false;
-  task.gateway.isWell = true;
+  task.gateway.isHealthy = true;
   task.gateway.isOver = !isNeverReady;
   for (let nth = 0; nth < 8; nth += 1) {
     await pass(10 * MINUTE);
@@ -187,45 +188,46 @@ async function recover(life: Life, isNeverReady: boolean): Promise<string> {
   return await poll();
 }
 
-/** Each end is told, and in truth. */
-function checkEnds({ simulation, task, resent }: Life, shown: string, isNeverReady: boolean): boolean {
-  const { events, webhooks, booked, lies, crashes, faults } = simulation;
+/** Expects that the app received each end, and no false end. Returns true if it received the video. */
+function checkEnds({ simulation, task, resent }: Scenario, shown: string, isNeverReady: boolean): boolean {
+  const { events, webhooks, handledEnds, falseEvents, crashes, faults } = simulation;
   const { gateway } = task;
   const ends = events.filter(({ job, taskId }) => job === "watch" && taskId === task.gatewayId);
-  expect(lies).toEqual([]);
+  expect(falseEvents).toEqual([]);
   const hooks = webhooks.filter((hook) => hook.task === task.id);
   const ids = [...new Set(hooks.map(({ type, id }) => `${type} ${id}`))];
   expect(new Set(ids.map((text) => text.split(" ")[0])).size, `two ids of one end: ${ids}`).toBe(ids.length);
-  // an end that another one has replaced is not told any more
+  // a newer end replaces an older end, which is then not delivered
   const newest = hooks.at(-1)?.id ?? "";
   if (newest) {
     expect(
       hooks.some(({ id, isAccepted }) => id === newest && isAccepted),
       "no webhook is accepted",
     ).toBe(true);
-    expect(booked, "the function of the app").toContain(newest.slice("msg_".length));
+    expect(handledEnds, "the function of the app").toContain(newest.slice("msg_".length));
   }
   const accepted = hooks.filter(({ isAccepted }) => isAccepted).map(({ id }) => id);
-  if (crashes + faults + resent === 0) expect(new Set(accepted).size, "is told twice").toBe(accepted.length);
+  if (crashes + faults + resent === 0)
+    expect(new Set(accepted).size, "an end is delivered twice").toBe(accepted.length);
   const videos = hooks.filter(({ type }) => type === "video.succeeded");
   if (!isNeverReady) expect(shown).toContain(gateway.last);
-  if (shown.includes("SUCCESS")) expect(videos.length, "the video is not told").toBeGreaterThan(0);
+  if (shown.includes("SUCCESS")) expect(videos.length, "the video is not reported").toBeGreaterThan(0);
   if (!task.isRemoved)
-    for (const { hasFile } of videos) expect(hasFile, "is told without its file").toBe(true);
+    for (const { hasFile } of videos) expect(hasFile, "the video is reported without its file").toBe(true);
   if (videos.length > 0 && crashes + faults === 0 && !task.isRemoved)
     expect(ends.filter(({ outcome }) => outcome === "complete")).toHaveLength(1);
   return videos.length > 0;
 }
 
-/** No two polls of a task are closer together than the interval. */
-function checkPolls({ simulation }: Life): void {
+/** Expects the interval between all polls of a task. */
+function checkPolls({ simulation }: Scenario): void {
   for (const { polls } of simulation.gateways.values())
     for (const [nth, at] of polls.slice(1).entries())
       expect(at - (polls[nth] ?? 0), "is polled too often").toBeGreaterThanOrEqual(15 * SECOND);
 }
 
-/** No client returns: in the end nothing is left, and nothing is polled. */
-async function forget({ simulation, task, erase }: Life, isErased: boolean): Promise<void> {
+/** Expects that all rows are deleted at last and no more polls follow, without a client. */
+async function checkCleanup({ simulation, task, erase }: Scenario, isErased: boolean): Promise<void> {
   if (isErased) await erase();
   for (let nth = 0; nth < 20; nth += 1) await pass(4 * DAY);
   const { length } = task.gateway.polls;
@@ -234,43 +236,45 @@ async function forget({ simulation, task, erase }: Life, isErased: boolean): Pro
   expect(task.gateway.polls).toHaveLength(length);
 }
 
-const seen = { crashes: 0, faults: 0, erasures: 0, removed: 0, delivered: 0 };
+const totals = { crashes: 0, faults: 0, erasures: 0, removed: 0, delivered: 0 };
 const PARTS = 4;
 
 test.each(Array.from({ length: PARTS }, (_, part) => part))(
-  "no order of polls, faults, crashes, erasures and acts of users loses a video, polls too often, or goes on for ever, part %i (cases 90, 129 and 156)",
+  "no order of polls, faults, crashes, erasures and user actions loses a video, polls too often, or runs for ever, part %i (cases 90, 129 and 156)",
   async (part) => {
-    for (let seed = SEED + part; seed < SEED + countRuns(RUNS); seed += PARTS) await play(seed);
+    for (let seed = SEED + part; seed < SEED + countRuns(RUNS); seed += PARTS) await checkSeed(seed);
   },
 );
 
 test.runIf(countRuns(RUNS) >= RUNS)(
   "these orders have enough ends, crashes, faults, erasures and removals",
   () => {
-    expect(seen.delivered).toBeGreaterThan(6);
-    expect(seen.crashes).toBeGreaterThan(50);
-    expect(seen.faults).toBeGreaterThan(20);
-    expect(seen.erasures).toBeGreaterThan(0);
-    expect(seen.removed).toBeGreaterThan(0);
+    expect(totals.delivered).toBeGreaterThan(6);
+    expect(totals.crashes).toBeGreaterThan(50);
+    expect(totals.faults).toBeGreaterThan(20);
+    expect(totals.erasures).toBeGreaterThan(0);
+    expect(totals.removed).toBeGreaterThan(0);
   },
 );
 
-async function play(seed: number): Promise<void> {
-  const life = await openLife(seed);
+async function checkSeed(seed: number): Promise<void> {
+  const scenario = await openScenario(seed);
   const isNeverReady = seed % 5 === 0;
   try {
-    await live(life);
-    const shown = await recover(life, isNeverReady);
-    seen.delivered += Number(checkEnds(life, shown, isNeverReady));
-    checkPolls(life);
-    await forget(life, seed % 3 === 0);
+    await runActions(scenario);
+    const shown = await recover(scenario, isNeverReady);
+    totals.delivered += Number(checkEnds(scenario, shown, isNeverReady));
+    checkPolls(scenario);
+    await checkCleanup(scenario, seed % 3 === 0);
   } catch (error) {
-    throw new Error(`seed ${seed}: ${(error as Error).message}\n${life.plan.join(", ")}`, { cause: error });
+    throw new Error(`seed ${seed}: ${(error as Error).message}\n${scenario.log.join(", ")}`, {
+      cause: error,
+    });
   } finally {
-    await life.simulation.current.close().catch(() => {});
+    await scenario.simulation.current.close().catch(() => {});
   }
-  seen.crashes += life.simulation.crashes;
-  seen.faults += life.simulation.faults;
-  seen.erasures += life.erasures;
-  seen.removed += Number(life.task.isRemoved);
+  totals.crashes += scenario.simulation.crashes;
+  totals.faults += scenario.simulation.faults;
+  totals.erasures += scenario.erasures;
+  totals.removed += Number(scenario.task.isRemoved);
 }

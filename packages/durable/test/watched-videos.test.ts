@@ -160,13 +160,13 @@ describe("pages that listen", () => {
     await quick.nextEvent();
     const slow: Response[] = [];
     for (let count = 1; count < 16; count += 1) slow.push(await follow());
-    const seen: string[] = [];
-    while (seen.length < 10) {
+    const received: string[] = [];
+    while (received.length < 10) {
       const before = polls.length;
       await until(() => polls.length > before);
-      seen.push((await quick.nextEvent()).data.data.progress);
+      received.push((await quick.nextEvent()).data.data.progress);
     }
-    expect(seen).toEqual(Array.from({ length: 10 }, (_, index) => `${index + 1}%`));
+    expect(received).toEqual(Array.from({ length: 10 }, (_, index) => `${index + 1}%`));
     expect((await follow()).status).toBe(200);
   });
 
@@ -517,7 +517,7 @@ describe("a task that is watched from its create", () => {
       });
     await until(() => polls.length === 1);
     gateway.next = () => task("IN_PROGRESS");
-    // the poll has timed out, but its process was paused, so that no timer has run
+    // the process was paused during the poll: the timeout is over, but its timer has not run
     await jump(71 * SECOND);
     await until(() => polls.length === 2);
     await advance(SECOND);
@@ -611,23 +611,23 @@ test("a client creates a task and gets its video by pushed changes, without poll
   });
   const creating = createVideoTask(client, { model: "beta3.0-video", input: { prompt: "a bird" } });
   const handle = await advanceUntil(creating);
-  const seen: number[] = [];
+  const received: number[] = [];
   const watch = watchVideoTask(client, handle);
   const watching = (async () => {
-    for await (const { progress } of watch) seen.push(progress ?? 0);
+    for await (const { progress } of watch) received.push(progress ?? 0);
   })();
   gateway.next = () => task("IN_PROGRESS", { progress: "10%" });
   // wait for the page: a change replaces an earlier change that the page has not read
-  await until(() => seen.includes(0.1));
+  await until(() => received.includes(0.1));
   gateway.next = () => task("IN_PROGRESS", { progress: "60%" });
-  await until(() => seen.includes(0.6));
+  await until(() => received.includes(0.6));
   gateway.next = done;
   // the number of polls until now depends on the speed of the page
   const before = polls.length;
   await until(() => polls.length > before);
   await advanceUntil(watching);
   expect((await watch.result()).url).toBe("https://cdn.example/v.mp4");
-  expect(seen).toEqual(expect.arrayContaining([0.1, 0.6]));
+  expect(received).toEqual(expect.arrayContaining([0.1, 0.6]));
   const path = `/v1/video/generations/${handle.id}`;
   expect(paths).toEqual(["POST /v1/video/generations", `GET ${path}`, `GET ${path}/events`]);
   expect((await send(path, "ann")).status).toBe(200);

@@ -4,7 +4,7 @@ import { CHATS, IMAGES, startAttacked, VIDEOS } from "./support/attacked.js";
 const ASSETS = "/gamma/asset/CreateAsset";
 const messages = [{ role: "user", content: "hi" }];
 const imageURL = "https://cdn.example/a.png";
-/** A request of each family, with all of its objects in it. */
+/** A request of each family, with all its objects. */
 const requests = {
   alpha: [
     CHATS,

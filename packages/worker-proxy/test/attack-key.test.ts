@@ -24,7 +24,7 @@ const event = (json: string) => `data: ${json}\n\n`;
 const delta = (fields: string) => event(`{"choices":[{"index":0,"delta":{${fields}},"finish_reason":null}]}`);
 const written = (text: string) => delta(`"content":"${text}"`);
 
-/** Forms in which a gateway can write the key into a stream. Each text of a list is one write. */
+/** The forms of the key in a stream of a gateway. Each text of a list is one write. */
 const streams: readonly [string, readonly string[]][] = [
   ["as it is", [written(KEY)]],
   ["in escapes", [written(escaped)]],

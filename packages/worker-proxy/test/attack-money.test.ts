@@ -27,7 +27,7 @@ const requests = [
 ] as const;
 /** Tokens that the Worker of `fixture/attacked.ts` reserves for a request without `max_tokens`, except for a video. */
 const RESERVED = 1000;
-/** Clients that may read one stored stream at the same time. */
+/** Maximum number of concurrent readers of one stored stream. */
 const MAX_READERS = 8;
 const error = '{"error":{"message":"busy","type":"a","code":"b"}}';
 

@@ -54,7 +54,7 @@ describe("clients that read nothing (case 58)", () => {
     return head.toString("latin1").slice(0, 12);
   }
 
-  /** Writes as much as the connection takes. */
+  /** Writes until the connection's buffer is full. */
   const endless: RawResponse = (socket) => {
     const piece = createPiece("x".repeat(64 * 1024));
     const write = () => {

@@ -139,7 +139,7 @@ describe("a stream passed on unread", () => {
 
 describe.each(read)("a stream %s", (_, plan) => {
   let proxy: Proxy;
-  /** Gives a gateway up that sends nothing new for 300 ms; a connection that ends may take a busy machine longer. */
+  /** Ends a stream of the gateway without progress for 300 ms. A busy machine needs longer to close connections. */
   let impatient: Proxy;
   beforeAll(async () => {
     [proxy, impatient] = await Promise.all([startAttacked({ plan }), startAttacked({ plan, chunkMs: 300 })]);

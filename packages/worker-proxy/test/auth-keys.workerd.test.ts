@@ -1,18 +1,18 @@
 import { jwt } from "@sluice/worker-proxy/auth";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { AUDIENCE, ISSUER, type Issuer, JWKS, openIssuer } from "./support/auth-issuer.js";
-import { expectNoPart, listenToLog, nobody, openSite, unavailable } from "./support/auth-visit.js";
+import { checkFailed, expectNoPart, openAuthProxy, recordLog, rejected } from "./support/auth-proxy.js";
 import { createRequest } from "./support/in-process.js";
 
-const welcome = [200, "user-1"];
+const accepted = [200, "user-1"];
 let issuer: Issuer;
-let site: ReturnType<typeof openSite>;
+let authProxy: ReturnType<typeof openAuthProxy>;
 let log: string[];
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
-  log = listenToLog();
+  log = recordLog();
   issuer = await openIssuer();
-  site = openSite(jwt({ jwks: JWKS, issuer: ISSUER, audience: AUDIENCE, fetch: issuer.fetch }));
+  authProxy = openAuthProxy(jwt({ jwks: JWKS, issuer: ISSUER, audience: AUDIENCE, fetch: issuer.fetch }));
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -22,24 +22,24 @@ const wait = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 describe("the issuer's keys", () => {
   test("are fetched for the first token that needs them, and cached for ten minutes", async () => {
-    expect(await site.bearer("no.to.ken")).toEqual(nobody);
-    expect(await site.visit()).toEqual(nobody);
+    expect(await authProxy.sendToken("no.to.ken")).toEqual(rejected);
+    expect(await authProxy.sendRequest()).toEqual(rejected);
     expect(issuer.keyRequests).toHaveLength(0);
     for (const ms of [0, 0, 599_000]) {
       await wait(ms);
-      expect(await site.bearer(await issuer.token())).toEqual(welcome);
+      expect(await authProxy.sendToken(await issuer.token())).toEqual(accepted);
     }
     expect(issuer.keyRequests.map(({ url }) => url)).toEqual([JWKS]);
     await wait(1000);
-    expect(await site.bearer(await issuer.token())).toEqual(welcome);
+    expect(await authProxy.sendToken(await issuer.token())).toEqual(accepted);
     expect(issuer.keyRequests).toHaveLength(2);
   });
 
   test("are fetched once for any number of tokens at the same time (case 32)", async () => {
     const token = await issuer.token();
-    const all = await Promise.all(Array.from({ length: 20 }, () => site.bearer(token)));
+    const all = await Promise.all(Array.from({ length: 20 }, () => authProxy.sendToken(token)));
     expect(issuer.keyRequests).toHaveLength(1);
-    expect(all).toEqual(Array.from({ length: 20 }, () => welcome));
+    expect(all).toEqual(Array.from({ length: 20 }, () => accepted));
   });
 
   test("are fetched once per cool-down in a flood of unknown `kid`s, which are refused (case 32)", async () => {
@@ -47,7 +47,7 @@ describe("the issuer's keys", () => {
     const flood = () =>
       Promise.all(
         Array.from({ length: 20 }, async (_, at) =>
-          site.bearer(await stranger.token({ header: { kid: `x${at}` } })),
+          authProxy.sendToken(await stranger.token({ header: { kid: `x${at}` } })),
         ),
       );
     for (const [ms, times] of [
@@ -59,72 +59,72 @@ describe("the issuer's keys", () => {
       [1000, 4],
     ] as const) {
       await wait(ms);
-      expect(await flood()).toEqual(Array.from({ length: 20 }, () => nobody));
+      expect(await flood()).toEqual(Array.from({ length: 20 }, () => rejected));
       expect(issuer.keyRequests).toHaveLength(times);
     }
-    expect(await site.bearer(await issuer.token())).toEqual(welcome);
+    expect(await authProxy.sendToken(await issuer.token())).toEqual(accepted);
   });
 
   test("after a rotation the new key is found, and the old key still counts", async () => {
     const old = await issuer.token();
-    expect(await site.bearer(old)).toEqual(welcome);
+    expect(await authProxy.sendToken(old)).toEqual(accepted);
     await wait(1000);
     await issuer.rotate();
     const fresh = await issuer.token();
-    expect(await site.bearer(fresh)).toEqual(welcome);
-    expect(await site.bearer(old)).toEqual(welcome);
+    expect(await authProxy.sendToken(fresh)).toEqual(accepted);
+    expect(await authProxy.sendToken(old)).toEqual(accepted);
     expect(issuer.keyRequests).toHaveLength(2);
   });
 
   test("are searched again half a minute after a search in vain: the new one may be published late", async () => {
-    expect(await site.bearer(await issuer.token())).toEqual(welcome);
+    expect(await authProxy.sendToken(await issuer.token())).toEqual(accepted);
     await wait(1000);
     const published = issuer.keys();
     issuer.respondWith(() => Response.json({ keys: published }));
     await issuer.rotate();
     const fresh = await issuer.token();
-    expect(await site.bearer(fresh)).toEqual(nobody);
+    expect(await authProxy.sendToken(fresh)).toEqual(rejected);
     issuer.respondWith();
     await wait(29_000);
-    expect(await site.bearer(fresh)).toEqual(nobody);
+    expect(await authProxy.sendToken(fresh)).toEqual(rejected);
     await wait(1000);
-    expect(await site.bearer(fresh)).toEqual(welcome);
+    expect(await authProxy.sendToken(fresh)).toEqual(accepted);
     expect(issuer.keyRequests).toHaveLength(3);
   });
 
   test("are searched again where the search failed: a fault of a moment refuses no new key for long", async () => {
-    expect(await site.bearer(await issuer.token())).toEqual(welcome);
+    expect(await authProxy.sendToken(await issuer.token())).toEqual(accepted);
     await wait(1000);
     await issuer.rotate();
     const fresh = await issuer.token();
     issuer.respondWith(() => new Response("", { status: 500 }));
-    expect(await site.bearer(fresh)).toEqual(unavailable);
+    expect(await authProxy.sendToken(fresh)).toEqual(checkFailed);
     issuer.respondWith();
     await wait(5000);
-    expect(await site.bearer(fresh)).toEqual(welcome);
+    expect(await authProxy.sendToken(fresh)).toEqual(accepted);
   });
 
   test("with two keys, a token without a `kid` is refused (case 32)", async () => {
     const nameless = await issuer.token({ header: { kid: undefined } });
-    expect(await site.bearer(nameless)).toEqual(welcome);
+    expect(await authProxy.sendToken(nameless)).toEqual(accepted);
     await issuer.rotate();
     await wait(600_000);
-    expect(await site.bearer(nameless)).toEqual(nobody);
+    expect(await authProxy.sendToken(nameless)).toEqual(rejected);
   });
 
   test("leave no timer behind, for one request or for several", async () => {
     const token = await issuer.token();
-    await Promise.all([site.bearer(token), site.bearer(token)]);
+    await Promise.all([authProxy.sendToken(token), authProxy.sendToken(token)]);
     expect(vi.getTimerCount()).toBe(0);
   });
 
   test("are rejected ten minutes after their withdrawal (case 32)", async () => {
     const old = await issuer.token();
-    expect(await site.bearer(old)).toEqual(welcome);
+    expect(await authProxy.sendToken(old)).toEqual(accepted);
     await issuer.rotate();
     issuer.respondWith(() => Response.json({ keys: issuer.keys().slice(1) }));
     await wait(600_000);
-    expect(await site.bearer(old)).toEqual(nobody);
+    expect(await authProxy.sendToken(old)).toEqual(rejected);
   });
 
   test("can be of an address in the environment", async () => {
@@ -157,7 +157,7 @@ describe("every token is refused, and the log has the cause, when the keys' addr
   ])("%s", async (_, respond, problem) => {
     issuer.respondWith(respond);
     const token = await issuer.token();
-    for (let times = 0; times < 3; times += 1) expect(await site.bearer(token)).toEqual(unavailable);
+    for (let times = 0; times < 3; times += 1) expect(await authProxy.sendToken(token)).toEqual(checkFailed);
     expect(issuer.keyRequests).toHaveLength(1);
     expect(issuer.keyRequests[0]?.redirect).toBe("manual");
     expect(log).toEqual(Array(3).fill(expect.stringMatching(problem)));
@@ -165,9 +165,9 @@ describe("every token is refused, and the log has the cause, when the keys' addr
 
     issuer.respondWith();
     await wait(4000);
-    expect(await site.bearer(token)).toEqual(unavailable);
+    expect(await authProxy.sendToken(token)).toEqual(checkFailed);
     await wait(1000);
-    expect(await site.bearer(token)).toEqual(welcome);
+    expect(await authProxy.sendToken(token)).toEqual(accepted);
   });
 
   test("is silent, or stops in the middle: the connection is closed after five seconds", async () => {
@@ -176,10 +176,10 @@ describe("every token is refused, and the log has the cause, when the keys' addr
     for (const respond of [() => new Promise<Response>(() => {}), () => new Response(half)]) {
       issuer.respondWith(respond);
       issuer.keyRequests.length = 0;
-      const visit = site.bearer(await issuer.token());
+      const sendRequest = authProxy.sendToken(await issuer.token());
       while (issuer.keyRequests.length === 0) await wait(0);
       await wait(5000);
-      expect(await visit).toEqual(unavailable);
+      expect(await sendRequest).toEqual(checkFailed);
       expect(issuer.keyRequests[0]?.signal.aborted).toBe(true);
       await wait(5000);
     }
@@ -190,7 +190,7 @@ describe("every token is refused, and the log has the cause, when the keys' addr
     const [jwk] = issuer.keys();
     issuer.respondWith(() => Response.json({ keys: [{ ...jwk, n: "AQAB" }] }));
     const token = await issuer.token();
-    expect(await site.bearer(token)).toEqual(unavailable);
+    expect(await authProxy.sendToken(token)).toEqual(checkFailed);
     expect(log).toEqual([
       expect.stringContaining("authenticate failed: a key can't be used to check tokens"),
     ]);
@@ -199,30 +199,30 @@ describe("every token is refused, and the log has the cause, when the keys' addr
 
 test("known keys work for ten minutes while their address fails, and an unknown key is not a 401 (case 33)", async () => {
   const known = await issuer.token();
-  expect(await site.bearer(known)).toEqual(welcome);
+  expect(await authProxy.sendToken(known)).toEqual(accepted);
   issuer.respondWith(() => new Response("", { status: 503 }));
   await issuer.rotate();
   const unknown = await issuer.token();
   await wait(30_000);
-  expect(await site.bearer(unknown)).toEqual(unavailable);
-  expect(await site.bearer(known)).toEqual(welcome);
+  expect(await authProxy.sendToken(unknown)).toEqual(checkFailed);
+  expect(await authProxy.sendToken(known)).toEqual(accepted);
   await wait(570_000);
-  expect(await site.bearer(known)).toEqual(unavailable);
+  expect(await authProxy.sendToken(known)).toEqual(checkFailed);
 });
 
 test("a request whose fetch of the keys hangs delays other requests by a second", async () => {
   issuer.respondWith(() => new Promise(() => {}));
   const token = await issuer.token();
-  const first = site.bearer(token);
+  const first = authProxy.sendToken(token);
   while (issuer.keyRequests.length === 0) await wait(0);
   issuer.respondWith();
-  const second = site.bearer(token);
+  const second = authProxy.sendToken(token);
   await wait(999);
   expect(issuer.keyRequests).toHaveLength(1);
   await wait(1);
-  expect(await second).toEqual(welcome);
+  expect(await second).toEqual(accepted);
   expect(issuer.keyRequests).toHaveLength(2);
   await wait(4000);
-  expect(await first).toEqual(unavailable);
-  expect(await site.bearer(token)).toEqual(welcome);
+  expect(await first).toEqual(checkFailed);
+  expect(await authProxy.sendToken(token)).toEqual(accepted);
 });

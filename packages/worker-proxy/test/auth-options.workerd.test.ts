@@ -1,7 +1,7 @@
 import { cloudflareAccess, jwt } from "@sluice/worker-proxy/auth";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { AUDIENCE, ISSUER, secretToken } from "./support/auth-issuer.js";
-import { expectNoPart, listenToLog, openSite, unavailable } from "./support/auth-visit.js";
+import { checkFailed, expectNoPart, openAuthProxy, recordLog } from "./support/auth-proxy.js";
 
 const SECRET = "jP4mXw8Rz1Kc7Vb3Nq9Ld5Ht2Gf6Ys0A";
 const shared = { issuer: ISSUER, audience: AUDIENCE };
@@ -67,7 +67,7 @@ describe("cloudflareAccess throws for an option that can't work:", () => {
 describe("with a secret that can't be used every token is refused, and the log has no part of it (case 33):", () => {
   let log: string[];
   beforeEach(() => {
-    log = listenToLog();
+    log = recordLog();
   });
   afterEach(() => vi.restoreAllMocks());
 
@@ -79,16 +79,16 @@ describe("with a secret that can't be used every token is refused, and the log h
     ["is too short for its hash", () => SECRET, ["HS256", "HS512"], /shorter than 64 bytes/],
     ["throws", () => Promise.reject(new Error(SECRET)), ["HS256"], /secret failed/],
   ])("a secret that %s", async (_, given, algorithms, problem) => {
-    const site = openSite(jwt({ ...shared, algorithms, secret: given as never }));
+    const authProxy = openAuthProxy(jwt({ ...shared, algorithms, secret: given as never }));
     const token = await secretToken(SECRET);
-    expect(await site.bearer(token)).toEqual(unavailable);
+    expect(await authProxy.sendToken(token)).toEqual(checkFailed);
     expect(log).toEqual([expect.stringMatching(problem)]);
     for (const hidden of [SECRET, token]) expect(() => expectNoPart(hidden, log.join())).not.toThrow();
   });
 
   test("a secret of 32 bytes in fewer characters is long enough, and may come late", async () => {
     const umlauts = "äöüßÄÖÜ€".repeat(2);
-    const site = openSite(jwt({ ...shared, secret: async () => umlauts }));
-    expect(await site.bearer(await secretToken(umlauts))).toEqual([200, "user-1"]);
+    const authProxy = openAuthProxy(jwt({ ...shared, secret: async () => umlauts }));
+    expect(await authProxy.sendToken(await secretToken(umlauts))).toEqual([200, "user-1"]);
   });
 });

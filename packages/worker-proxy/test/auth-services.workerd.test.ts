@@ -2,7 +2,7 @@ import { cloudflareAccess, type JWTOptions, jwt } from "@sluice/worker-proxy/aut
 import { EncryptJWT } from "jose";
 import { describe, expect, test } from "vitest";
 import { openIssuer, secretToken } from "./support/auth-issuer.js";
-import { expectNoPart, listenToLog, nobody, openSite } from "./support/auth-visit.js";
+import { expectNoPart, openAuthProxy, recordLog, rejected } from "./support/auth-proxy.js";
 import { expectLog } from "./support/expected-log.js";
 import { createRequest, openProxy } from "./support/in-process.js";
 
@@ -80,26 +80,26 @@ const services: Readonly<Record<string, Service>> = {
 };
 
 describe.each(Object.entries(services))("%s", (_, { alg, options, claims, wrong }) => {
-  /** Opens a site, and creates tokens with the service's `sub` and `iss`. A claim that is undefined is left out. */
+  /** Opens a proxy, and creates tokens with the service's `sub` and `iss`. A claim that is undefined is left out. */
   async function open() {
     const issuer = await openIssuer(alg);
     const jwks = new URL("/jwks.json", options.issuer);
-    const site = openSite(jwt({ ...options, jwks, fetch: issuer.fetch }));
+    const authProxy = openAuthProxy(jwt({ ...options, jwks, fetch: issuer.fetch }));
     const token = (more: object) => {
       const all: Record<string, unknown> = { iss: options.issuer, aud: undefined, ...claims, ...more };
       return issuer.token({ sub: all["sub"], more: all });
     };
-    return { site, token };
+    return { authProxy, token };
   }
 
   test("lets its user in", async () => {
-    const { site, token } = await open();
-    expect(await site.bearer(await token({}))).toEqual([200, claims["sub"]]);
+    const { authProxy, token } = await open();
+    expect(await authProxy.sendToken(await token({}))).toEqual([200, claims["sub"]]);
   });
 
   test.each(wrong)("refuses a token with %j (case 109)", async (more) => {
-    const { site, token } = await open();
-    expect(await site.bearer(await token(more))).toEqual(nobody);
+    const { authProxy, token } = await open();
+    expect(await authProxy.sendToken(await token(more))).toEqual(rejected);
   });
 });
 
@@ -107,17 +107,17 @@ describe("Auth.js", () => {
   const secret = "kX3v9Qm2Lr7Tz5Bw8Yc1Nf6Hd4Js0Pg2";
 
   test("lets a user in by a token that the app signs", async () => {
-    const site = openSite(jwt({ secret: () => secret, issuer: PAGE, audience: "gateway-proxy" }));
-    expect(await site.bearer(await secretToken(secret, { iss: PAGE }))).toEqual([200, "user-1"]);
+    const authProxy = openAuthProxy(jwt({ secret: () => secret, issuer: PAGE, audience: "gateway-proxy" }));
+    expect(await authProxy.sendToken(await secretToken(secret, { iss: PAGE }))).toEqual([200, "user-1"]);
   });
 
   test("encrypts its own session, which the proxy can't read: 401", async () => {
-    const site = openSite(jwt({ secret: () => secret, issuer: PAGE, audience: "gateway-proxy" }));
+    const authProxy = openAuthProxy(jwt({ secret: () => secret, issuer: PAGE, audience: "gateway-proxy" }));
     const session = await new EncryptJWT({ name: "Ada", sub: "1", id: "1" })
       .setProtectedHeader({ alg: "dir", enc: "A256CBC-HS512", kid: "session" })
       .setExpirationTime("1h")
       .encrypt(new Uint8Array(64));
-    expect(await site.bearer(session)).toEqual(nobody);
+    expect(await authProxy.sendToken(session)).toEqual(rejected);
   });
 });
 
@@ -125,16 +125,16 @@ test("Cloudflare Access lets its user in, and no service token that is not liste
   const issuer = await openIssuer();
   const tag = "4714c1358e65fe4b408ad6d432a5f878f08194bdb4752441fd56faefa9b2b6f2";
   const team = "https://acme.cloudflareaccess.com";
-  const { visit } = openSite(
+  const { sendRequest } = openAuthProxy(
     cloudflareAccess({ teamDomain: "acme.cloudflareaccess.com", audience: tag, fetch: issuer.fetch }),
   );
   const person = { email: "ada@example.com", type: "app", identity_nonce: "6ei69kawdKzMIAPF", country: "DE" };
   const sub = "7335d417-61da-459d-899c-0a01c76a2f94";
   const token = await issuer.token({ iss: team, aud: [tag], sub, more: person });
-  expect(await visit({ "cf-access-jwt-assertion": token })).toEqual([200, sub]);
+  expect(await sendRequest({ "cf-access-jwt-assertion": token })).toEqual([200, sub]);
   const service = { type: "app", common_name: "e367826f93b8d71185e03fe518aff3b4.access" };
   const bot = await issuer.token({ iss: team, aud: [tag], sub: "", more: service });
-  expect(await visit({ "cf-access-jwt-assertion": bot })).toEqual(nobody);
+  expect(await sendRequest({ "cf-access-jwt-assertion": bot })).toEqual(rejected);
 });
 
 describe("the reason of a 401", () => {
@@ -149,7 +149,7 @@ describe("the reason of a 401", () => {
       ...options,
     } as Parameters<typeof jwt>[0]);
     const { events, call } = openProxy({ authenticate });
-    const lines = listenToLog();
+    const lines = recordLog();
     const token = authorization ?? `Bearer ${await issuer.token({ aud: "somebody-else" })}`;
     const { status, error } = await call(createRequest({ headers: { authorization: token } }));
     await call(createRequest({ headers: { authorization: token } }));
@@ -164,7 +164,7 @@ describe("the reason of a 401", () => {
     const { lines, response, token, ...rest } = await callTwice(header);
     expect(rest).toMatchObject({ status: 401, reason });
     expect(response).not.toContain(reason);
-    // the name of a header may be one of the words that the log hides
+    // the log hides some words, which a header's name can contain
     expect(lines).toEqual([expect.stringMatching(/^sluice proxy: 401 \w+, request [\w-]+: /)]);
     expect(lines[0]).toContain(reason);
     expectNoPart(token.replace(/^\w+ /, ""), lines.join());

@@ -79,7 +79,7 @@ test("a key that is there twice with a model that is not allowed last is refused
 });
 
 describe("values are counted before anything is built of them (case 48)", () => {
-  /** A chat whose tool has this in its JSON Schema, where any JSON may be. */
+  /** Creates a chat request with a value in the JSON Schema of a tool, which can contain any JSON. */
   const withSchema = (schema: string) =>
     `{"model":"delta-5.3","tools":[{"type":"function","function":{"name":"f","parameters":${schema}}}]}`;
   const createList = (value: string, count: number) => `[${Array(count).fill(value).join()}]`;

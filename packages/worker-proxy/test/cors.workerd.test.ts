@@ -106,7 +106,7 @@ test("refuses a cross-site request of a browser without an origin (case 19)", as
   expect(await from("cross-site")).toMatchObject({ status: 403, error: { code: "origin_not_allowed" } });
   expect(reached).toEqual([]);
   for (const site of ["same-origin", "same-site", "none"]) expect((await from(site)).status).toBe(200);
-  // an image of another site has no origin, and only reads
+  // an `<img>` of another site sends no origin, and can only read
   const image = createRequest({
     method: "GET",
     path: "/health",

@@ -31,14 +31,14 @@ test(`however a gateway responds, each request gets a response, and none is char
   const random = openRandom(SEED);
   const behaviours = new Map<string, Behaviour>();
   proxy.upstream.respondWith((socket, { body }) => behaviours.get(body.messages[0].content)?.respond(socket));
-  const seen = new Set<string>();
+  const outcomes = new Set<string>();
   for (let run = 0; run < streams; run += AT_ONCE) {
     const users = Array.from({ length: AT_ONCE }, (_, nth) => `user-${run + nth}`);
     for (const user of users) behaviours.set(user, oneStream(random));
     await Promise.all(
       users.map(async (user) => {
         const behaviour = behaviours.get(user) as Behaviour;
-        seen.add(behaviour.name);
+        outcomes.add(behaviour.name);
         await attempt(user, behaviour).catch((cause) => {
           throw new Error(`seed ${SEED}, ${user}: a gateway that responds ${behaviour.name}`, { cause });
         });
@@ -47,7 +47,7 @@ test(`however a gateway responds, each request gets a response, and none is char
     behaviours.clear();
   }
   expect(proxy.isAlive()).toBe(true);
-  if (streams >= 200) expect(seen.size).toBeGreaterThan(28);
+  if (streams >= 200) expect(outcomes.size).toBeGreaterThan(28);
 });
 
 async function attempt(user: string, { bill, isWhole }: Behaviour): Promise<void> {

@@ -8,7 +8,7 @@ import { countRuns, SEED } from "./support/random.js";
 import { done, finish, ok, type Recorded, reply } from "./support/upstream.js";
 
 const REQUESTS = countRuns(640);
-const AT_ONCE = 40;
+const CONCURRENCY = 40;
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;
 beforeAll(async () => {
@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => proxy.close());
 
 const json = { "content-type": "application/json" };
-/** Responses of the gateway, in turn: good ones, and some with the key wherever it could be. */
+/** Responses of the gateway, in turn. Some contain the key in every place where it could be. */
 const responses = [
   ok,
   reply(200, { ...json, "x-request-id": KEY, "retry-after": KEY, "x-account": KEY }, '{"id":"task_9"}'),
@@ -48,8 +48,8 @@ test(`whatever is sent, the gateway sees only what the table allows (seed ${SEED
     responded += 1;
     respond(response, request);
   });
-  for (let sent = 0; sent < REQUESTS; sent += AT_ONCE) {
-    const requests = Array.from({ length: AT_ONCE }, fuzz.request);
+  for (let sent = 0; sent < REQUESTS; sent += CONCURRENCY) {
+    const requests = Array.from({ length: CONCURRENCY }, fuzz.request);
     for (const status of await Promise.all(requests.map(exchange)))
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
     for (const request of proxy.upstream.requests.splice(0)) {
@@ -59,7 +59,7 @@ test(`whatever is sent, the gateway sees only what the table allows (seed ${SEED
     }
   }
 
-  // else it would have tried nothing
+  // the requests must reach every path and cause every status
   for (const status of [200, 400, 403, 404, 405, 415, 502]) expect([...statuses.keys()]).toContain(status);
   expect([...reached.keys()].sort()).toEqual([...Object.keys(models), LOOKUP, POLL].sort());
   for (const count of reached.values()) expect(count).toBeGreaterThan(REQUESTS / 50);
@@ -89,14 +89,14 @@ function expectAllowed(request: Recorded, sent: readonly Buffer[]): void {
   try {
     expectRow(request);
   } catch (error) {
-    const message = `seed ${SEED}: ${JSON.stringify(request)} came of one of\n${sent.join("\n\n")}`;
+    const message = `seed ${SEED}: ${JSON.stringify(request)} was caused by one of\n${sent.join("\n\n")}`;
     throw new Error(message, { cause: error });
   }
 }
 
 function expectRow({ method, url, rawHeaders, body }: Recorded): void {
-  const pairs = rawHeaders.flatMap((name, at) =>
-    at % 2 ? [] : [[name.toLowerCase(), rawHeaders[at + 1]] as const],
+  const pairs = rawHeaders.flatMap((name, index) =>
+    index % 2 ? [] : [[name.toLowerCase(), rawHeaders[index + 1]] as const],
   );
   for (const [name] of pairs) expect(names).toContain(name);
   expect(new Set(pairs.map(([name]) => name)).size).toBe(pairs.length);
@@ -112,7 +112,7 @@ function expectRow({ method, url, rawHeaders, body }: Recorded): void {
   expectBody(sent, body);
 }
 
-/** Those that the table lists, of the words that are mixed into bodies. */
+/** The words of the table that are mixed into bodies. */
 const fields: readonly [models: RegExp, names: readonly string[]][] = [
   [/^beta/, ["model", "input"]],
   [/^gamma-video/, ["model", "content"]],
@@ -134,7 +134,7 @@ function expectBody(sent: Record<string, unknown>, text: string): void {
   expect(text).not.toMatch(/__proto__|"(url|image_url)":"(http:|file:)/i);
 }
 
-/** The status of the response, none of which holds a part of the key; 0 where there was none. */
+/** Returns the status of the response; 0 without a response. Expects no part of the key in it. */
 function exchange(request: Buffer): Promise<number> {
   const { hostname, port } = proxy.url;
   return new Promise((resolve, reject) => {

@@ -54,7 +54,7 @@ const createWebhookOptions = (given: Partial<WebhookOptions<Env>>): Partial<Prox
   ],
 });
 
-/** Options whose values are missing in `env` or invalid, with the start of the line in the log. */
+/** Options with a missing or invalid value in `env`, and the start of the line in the log. */
 const unset: readonly [line: string, options: Partial<ProxyOptions<Env>>][] = [
   ["apiKey: is the secret set? Give one key", { apiKey: (env) => readVariable(env, "GATEWAY_API_KEY") }],
   [

@@ -60,7 +60,7 @@ describe.each(runtimes)("on $title", (runtime) => {
   );
 });
 
-/** Posts a chat to this address, of which nothing is tidied, as `fetch` would do; gives the status. */
+/** Posts a chat to an address without normalizing it, unlike `fetch`. Returns the status. */
 function postRaw(address: string): Promise<number> {
   const [, host = "", port = "", path = ""] = /^http:\/\/([\d.]+):(\d+)(.*)$/.exec(address) ?? [];
   const body = JSON.stringify(chat);

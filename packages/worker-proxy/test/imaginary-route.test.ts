@@ -4,7 +4,7 @@ import { createRequest, type Env } from "./support/in-process.js";
 import { KEY, read } from "./support/key.js";
 import { SECRET } from "./support/sign.js";
 
-/* A group of routes that does not exist: the rules of a group follow from what it says of itself. */
+/* An invented group of routes: the rules of a group follow from its declaration alone. */
 
 const audio = {
   ...videos,
@@ -15,7 +15,7 @@ const audio = {
   ],
 } satisfies NonNullable<ProxyOptions["routes"]>[number];
 
-const open = (secret?: () => string) =>
+const openAudioProxy = (secret?: () => string) =>
   createProxy<Env>({
     baseURL: "https://gateway.example",
     apiKey: () => KEY,
@@ -29,11 +29,11 @@ const open = (secret?: () => string) =>
 const as = (user: string) => ({ authorization: `Bearer ${user}` });
 
 test("A group with ids is not opened without a secret, which keeps users apart", () => {
-  expect(() => open()).toThrow("secret: audio needs one");
+  expect(() => openAudioProxy()).toThrow("secret: audio needs one");
 });
 
 test("Only its own user can poll a task of a new group", async () => {
-  const proxy = open(() => SECRET);
+  const proxy = openAudioProxy(() => SECRET);
   const call = async (request: Request) => read(await proxy.fetch(request));
   const created = await call(
     createRequest({ path: "/v1/audio", headers: as("ada"), body: { model: "tunes-1" } }),

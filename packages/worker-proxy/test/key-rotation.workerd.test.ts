@@ -10,7 +10,7 @@ const readKey = ({ headers }: Request) => headers.get("authorization")?.slice("B
 const unauthorized = (status = 401) =>
   Response.json({ error: { message: `Incorrect API key: ${KEY} ${NEXT}` } }, { status });
 
-/** A proxy whose gateway knows these keys alone. */
+/** Opens a proxy whose gateway accepts only these keys. */
 function openRotating(known: readonly string[], keys: readonly string[] = [KEY, NEXT], status?: number) {
   const opened = openProxy({ apiKey: () => keys }, (request) =>
     known.includes(readKey(request)) ? Response.json({ id: "1" }) : unauthorized(status),

@@ -5,7 +5,7 @@ import { createPiece, done, stopped, streamHead } from "./support/raw-gateway.js
 
 /* Clients that close their socket to workerd: which closes workerd notices, and which limits end the other requests. */
 
-/** Longest silence of the gateway before its headers: all that ends a request whose client has closed in order. */
+/** Timeout for the gateway's headers. Nothing else ends the request of a client that has closed its socket in order. */
 const HEADERS_MS = 3000;
 const budget = { user: 1e9 };
 
@@ -25,7 +25,7 @@ describe.each([
   });
   afterAll(() => proxy.close());
 
-  /** A user asks over a socket; returns it, and the request as it reached the gateway. */
+  /** Sends a user's request over a socket. Returns the socket, and the request that reached the gateway. */
   async function sendOverSocket(user: string, body: object) {
     const text = JSON.stringify(body);
     const socket = connect(proxy.port, "127.0.0.1");

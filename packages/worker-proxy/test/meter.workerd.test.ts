@@ -21,7 +21,7 @@ expectLog(
 type Options = Parameters<typeof openProxy>[0];
 type Respond = Parameters<typeof openProxy>[1];
 
-/** A proxy whose meter records its calls, in order. */
+/** Opens a proxy. Its meter records its calls in order. */
 function openMetered(respond?: Respond, options: Options = {}) {
   const calls: [word: string, what?: Usage | number | undefined][] = [];
   const admitted: Payable<Env>[] = [];
@@ -44,7 +44,7 @@ function openMetered(respond?: Respond, options: Options = {}) {
     },
     respond,
   );
-  // a write takes time, as to a remote store, and only `waitUntil` waits for its end
+  // like a write to a remote store: only `waitUntil` waits for its end
   async function write(word: (typeof calls)[number]): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve));
     calls.push(word);

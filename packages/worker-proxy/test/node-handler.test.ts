@@ -54,13 +54,13 @@ function logged() {
 
 test("A request has its method, address, headers and body; its response has status, headers and body", async () => {
   const { url } = await serve(async (request) => {
-    const seen = { method: request.method, url: request.url, name: request.headers.get("x-name") };
+    const received = { method: request.method, url: request.url, name: request.headers.get("x-name") };
     const headers = new Headers({ "x-own": "1" });
     headers.append("set-cookie", "a=1");
     headers.append("set-cookie", "b=2");
     // a real request: it can be copied
     const body = await new Request(request, { headers }).text();
-    return Response.json({ ...seen, body }, { status: 201, headers });
+    return Response.json({ ...received, body }, { status: 201, headers });
   });
   const received = { method: "POST", headers: { "x-name": "ada" }, body: "tea for ü" };
   const response = await fetch(`${url}/a?b=c`, received);
@@ -98,32 +98,32 @@ test("Headers are there before the first byte of the body", async () => {
 
 test("a client that disconnects is reported by the signal, before the headers and in the body, and ends the body (case 197)", async () => {
   const log = logged();
-  const left: Promise<unknown>[] = [];
+  const pending: Promise<unknown>[] = [];
   const { port } = await serve((request) => {
     const { pathname } = new URL(request.url);
     const leaves = new Promise((resolve) => request.signal.addEventListener("abort", resolve));
     if (pathname === "/before") {
-      left.push(leaves);
+      pending.push(leaves);
       return leaves.then(() => Promise.reject(new Error("nobody is there")));
     }
     return new Response(
       new ReadableStream({
         start: (controller) => controller.enqueue(new Uint8Array([65])),
-        cancel: () => void left.push(leaves),
+        cancel: () => void pending.push(leaves),
       }),
     );
   });
   const before = open(port);
   before.socket.write(head("GET /before HTTP/1.1", "Host: a"));
-  await expect.poll(() => left.length).toBe(1);
+  await expect.poll(() => pending.length).toBe(1);
   before.socket.destroy();
-  await left[0];
+  await pending[0];
   const within = open(port);
   within.socket.write(head("GET /within HTTP/1.1", "Host: a"));
   await within.until("\r\nA");
   within.socket.destroy();
-  await expect.poll(() => left.length).toBe(2);
-  await left[1];
+  await expect.poll(() => pending.length).toBe(2);
+  await pending[1];
   expect(log()).toBe("");
 });
 

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => upstream.close());
 
-/** The proxy on a host that is no Worker: no env, no context, Node's own fetch. */
+/** The proxy on a host other than a Worker: no env, no context, Node's own fetch. */
 const call = async (body: object, timeout = {}) => {
   const proxy = createProxy({
     baseURL: upstream.url,

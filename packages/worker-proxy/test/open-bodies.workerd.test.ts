@@ -28,7 +28,7 @@ const endless = () =>
     }),
   );
 
-/** A proxy whose users may hold 200 KB each, and 300 KB together. A bearer token is its user's id. */
+/** Opens a proxy that holds up to 200 KB of bodies for each user, and 300 KB for all. A bearer token is its user's id. */
 function openBodies(respond: () => Response | Promise<Response>, options: NamedOptions<Env> = {}) {
   const opened = openProxy(
     {
@@ -54,61 +54,64 @@ function openBodies(respond: () => Response | Promise<Response>, options: NamedO
   return {
     ...opened,
     createSized,
-    open: (...sized: Parameters<typeof createSized>) => opened.send(createSized(...sized)),
-    post: (...sized: Parameters<typeof createSized>) => opened.call(createSized(...sized)),
+    startRequest: (...args: Parameters<typeof createSized>) => opened.send(createSized(...args)),
+    post: (...args: Parameters<typeof createSized>) => opened.call(createSized(...args)),
   };
 }
 
 test.each([true, false])(
   "the bodies of a user's open requests are bounded, announced or not: %s",
   async (isAnnounced) => {
-    const { open, post, reached } = openBodies(endless);
-    const held = [await open("ann", 100 * KB, { isAnnounced }), await open("ann", 100 * KB, { isAnnounced })];
+    const { startRequest, post, reached } = openBodies(endless);
+    const responses = [
+      await startRequest("ann", 100 * KB, { isAnnounced }),
+      await startRequest("ann", 100 * KB, { isAnnounced }),
+    ];
     const { status, error, headers } = await post("ann", 1 * KB, { isAnnounced });
     expect([status, error?.["code"], headers.get("retry-after")]).toEqual([429, "too_many_bytes", "1"]);
     expect(reached).toHaveLength(2);
-    for (const { body } of held) await body?.cancel();
+    for (const { body } of responses) await body?.cancel();
   },
 );
 
 test("a body that is too much is refused before it is read", async () => {
-  const { open, createSized, call } = openBodies(endless);
-  const held = await open("ann", 150 * KB);
+  const { startRequest, createSized, call } = openBodies(endless);
+  const response = await startRequest("ann", 150 * KB);
   const request = createSized("ann", 100 * KB);
   expect((await call(request)).status).toBe(429);
   expect(request.bodyUsed).toBe(false);
-  await held.body?.cancel();
+  await response.body?.cancel();
 });
 
 test("another user's small request is served while one user holds all that they may", async () => {
-  const { open } = openBodies(endless);
-  const held = await open("ann", 200 * KB);
-  const other = await open("bob", 1 * KB);
-  expect([held.status, other.status]).toEqual([200, 200]);
-  for (const { body } of [held, other]) await body?.cancel();
+  const { startRequest } = openBodies(endless);
+  const response = await startRequest("ann", 200 * KB);
+  const second = await startRequest("bob", 1 * KB);
+  expect([response.status, second.status]).toEqual([200, 200]);
+  for (const { body } of [response, second]) await body?.cancel();
 });
 
 test("the bodies of all users together are bounded", async () => {
-  const { open, post } = openBodies(endless);
-  const held = [await open("ann", 200 * KB), await open("bob", 99 * KB)];
+  const { startRequest, post } = openBodies(endless);
+  const responses = [await startRequest("ann", 200 * KB), await startRequest("bob", 99 * KB)];
   const { status, error, headers } = await post("cleo", 2 * KB);
   expect([status, error?.["code"], headers.get("retry-after")]).toEqual([503, "proxy_full", "1"]);
-  for (const { body } of held) await body?.cancel();
+  for (const { body } of responses) await body?.cancel();
 });
 
 test("the largest body always fits, whatever `maxOpenBodyBytes` is", async () => {
-  const { open } = openBodies(endless, { limits: { ...limits, maxOpenBodyBytes: 1 } });
-  const held = await open("ann", 200 * KB);
-  expect(held.status).toBe(200);
-  await held.body?.cancel();
+  const { startRequest } = openBodies(endless, { limits: { ...limits, maxOpenBodyBytes: 1 } });
+  const response = await startRequest("ann", 200 * KB);
+  expect(response.status).toBe(200);
+  await response.body?.cancel();
 });
 
 test("callers of a public proxy share one bound", async () => {
-  const { open, post } = openBodies(endless, { authenticate: "public" });
-  const held = [await open("ann", 150 * KB), await open("ann", 150 * KB)];
-  expect(held.map(({ status }) => status)).toEqual([200, 200]);
+  const { startRequest, post } = openBodies(endless, { authenticate: "public" });
+  const responses = [await startRequest("ann", 150 * KB), await startRequest("ann", 150 * KB)];
+  expect(responses.map(({ status }) => status)).toEqual([200, 200]);
   expect((await post("ann", 1 * KB)).status).toBe(503);
-  for (const { body } of held) await body?.cancel();
+  for (const { body } of responses) await body?.cancel();
 });
 
 const fail = () => Promise.reject(new Error("down"));
@@ -131,15 +134,15 @@ test.each<[name: string, respond: () => Response | Promise<Response>, options?: 
 });
 
 test("a body is no longer counted after its client has left", async () => {
-  const { open, post } = openBodies(endless);
+  const { startRequest, post } = openBodies(endless);
   const client = new AbortController();
-  const held = await open("ann", 150 * KB, { signal: client.signal });
-  const reader = (held.body as ReadableStream<Uint8Array>).getReader();
+  const response = await startRequest("ann", 150 * KB, { signal: client.signal });
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   await reader.read();
   expect((await post("ann", 100 * KB)).error?.["code"]).toBe("too_many_bytes");
   client.abort();
   const retry = async () => {
-    const { status, body } = await open("ann", 100 * KB);
+    const { status, body } = await startRequest("ann", 100 * KB);
     await body?.cancel();
     return status;
   };
@@ -148,7 +151,7 @@ test("a body is no longer counted after its client has left", async () => {
 
 test("a body that trickles in, and one that breaks off, are no longer counted after their refusal", async () => {
   vi.spyOn(console, "error").mockImplementation(() => {});
-  const { call, open } = openBodies(endless, { timeout: { bodyMs: 5 } });
+  const { call, startRequest } = openBodies(endless, { timeout: { bodyMs: 5 } });
   const bodies = [
     new ReadableStream({ pull: () => new Promise(() => {}) }),
     new ReadableStream({ pull: (controller) => controller.error(new Error("cut")) }),
@@ -157,18 +160,18 @@ test("a body that trickles in, and one that breaks off, are no longer counted af
     const headers = { authorization: "Bearer ann", "content-length": `${150 * KB}` };
     expect([400, 408]).toContain((await call(createRequest({ headers, body }))).status);
   }
-  const next = await open("ann", 200 * KB);
+  const next = await startRequest("ann", 200 * KB);
   expect(next.status).toBe(200);
   await next.body?.cancel();
 });
 
 test("a body whose end was never noticed counts for `timeout.totalMs` at most", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
-  const { open, post } = openBodies(endless, { timeout: { totalMs: 60_000 } });
-  const held = await open("ann", 200 * KB);
+  const { startRequest, post } = openBodies(endless, { timeout: { totalMs: 60_000 } });
+  const response = await startRequest("ann", 200 * KB);
   expect((await post("ann", 1 * KB)).status).toBe(429);
   vi.setSystemTime(Date.now() + 60_000);
-  const next = await open("ann", 200 * KB);
+  const next = await startRequest("ann", 200 * KB);
   expect(next.status).toBe(200);
-  for (const { body } of [held, next]) await body?.cancel();
+  for (const { body } of [response, next]) await body?.cancel();
 });

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => proxy.close());
 afterEach(() => proxy.forget());
 
-/** Sends a request whose target is not normalized, unlike with `fetch`. */
+/** Sends a request without normalizing its target, unlike `fetch`. */
 const request = (method: string, target: string, headers = "", body = "") =>
   proxy.raw(
     `${method} ${target} HTTP/1.1\r\nHost: ${proxy.url.host}\r\nConnection: close\r\n` +

@@ -4,7 +4,7 @@ import { createRequest, openProxy } from "./support/in-process.js";
 
 expectLog("there is nothing at this path");
 
-/** As a host gives it that keeps the target as it came: `new Request` would normalise it. */
+/** Creates a request with a raw target, as some hosts do. `new Request` would normalize the target. */
 function written(target: string): Request {
   return Object.defineProperty(createRequest(), "url", { value: `https://proxy.example${target}` });
 }

@@ -8,7 +8,7 @@ expectLog("503 plugin_unavailable", "this page may not call the proxy", "there i
 
 type Options = NonNullable<Parameters<typeof openProxy>[0]>;
 
-/** A proxy with a plugin that takes bytes and serves links, and records the requests that it is given. */
+/** Opens a proxy with a plugin that accepts bytes, serves links, and records its requests. */
 function openBytes(options: Options = {}) {
   const served: AdmittedRequest<Env>[] = [];
   const serve = async (admitted: AdmittedRequest<Env>) => {
@@ -151,9 +151,9 @@ describe("a plugin that checks requests", () => {
   });
 
   test("sees the JSON of images, and may name addresses of its own files", async () => {
-    const seen: unknown[] = [];
+    const received: unknown[] = [];
     const plugin = {
-      responded: async ({ route }: AdmittedRequest<Env>, json: unknown) => void seen.push([route, json]),
+      responded: async ({ route }: AdmittedRequest<Env>, json: unknown) => void received.push([route, json]),
       allowsMediaURL: ({ host }: URL) => host === "files.localhost:1",
     };
     const image = "http://files.localhost:1/a.png";
@@ -165,6 +165,6 @@ describe("a plugin that checks requests", () => {
     };
     expect((await draw(image)).status).toBe(200);
     expect((await draw("http://files.localhost:2/a.png")).status).toBe(400);
-    expect(seen).toEqual([["images", { id: "1" }]]);
+    expect(received).toEqual([["images", { id: "1" }]]);
   });
 });

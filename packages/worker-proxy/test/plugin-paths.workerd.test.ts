@@ -18,7 +18,7 @@ expectLog(
 
 type Options = Parameters<typeof openProxy>[0];
 
-/** A proxy with a plugin that has one path of each kind, and records what it is given. */
+/** Opens a proxy with a plugin that has one path of each kind, and records its requests. */
 function openPlugin(
   respond: (admitted: AdmittedRequest<Env>) => Response | Promise<Response> = () =>
     Response.json({ said: "by the plugin" }),
@@ -285,16 +285,16 @@ test("Refusals and /health name the features, too, because a lost response says 
 
 describe("a plugin that responds in place of the gateway", () => {
   test("responds to the requests it chooses; the rest reach the gateway", async () => {
-    const taken: AdmittedRequest<Env>[] = [];
+    const received: AdmittedRequest<Env>[] = [];
     const send = (admitted: AdmittedRequest<Env>) => {
       if (admitted.body?.["stream"] !== true) return undefined;
-      taken.push(admitted);
+      received.push(admitted);
       return Promise.resolve(Response.json({ id: "taken" }));
     };
     const { call, reached } = openPlugin(undefined, {}, { send });
     const streamed = await call(createRequest({ body: { ...chat, stream: true } }));
     expect([streamed.text, reached.length]).toEqual(['{"id":"taken"}', 0]);
-    expect(taken).toMatchObject([
+    expect(received).toMatchObject([
       { user: { id: "user-1" }, route: "chat", path: "/v1/chat/completions", model: "delta-5.3" },
     ]);
     await call(createRequest());

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vi
 import { chat, startProxy, user } from "./support/harness.js";
 import { chunk, done, finish, reply } from "./support/upstream.js";
 
-/* Streams of which nothing has to be read: no meter, no stream log, no `readStreams()`. */
+/* Streams that the proxy does not have to read: no meter, no stored streams, no `readStreams()`. */
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;
 beforeAll(async () => {
@@ -15,7 +15,7 @@ afterEach(() => proxy.forget());
 
 const events = { "content-type": "text/event-stream" };
 const streamed = { ...chat, stream: true };
-/** A proxy of the test's own, whose responses may take so long in all. */
+/** Opens a proxy with a limit for the duration of a response. */
 async function impatient(totalMs: number) {
   const own = await startProxy({ options: { timeout: { totalMs } } });
   onTestFinished(() => own.close());

@@ -10,7 +10,7 @@ afterAll(() => proxy.close());
 
 test("the platform's limiter bounds a user's requests, except polls (case 35)", async () => {
   const statuses: number[] = [];
-  // the minute is the clock's, and may begin anew between two of these: then there are two counts of two
+  // the next minute may begin between two of these requests: then two counts of two are correct
   for (let n = 0; n < 5; n += 1) {
     const { status, headers } = await proxy.call();
     statuses.push(status);

@@ -9,7 +9,7 @@ expectLog("500 misconfigured", "503 rate_limit_unavailable");
 type RateLimited = Parameters<RateLimit>[0];
 type Options = NonNullable<Parameters<typeof workersRateLimit<Env>>[1]>;
 
-/** A binding that lets `max` requests of one key through, for as long as the test lasts. */
+/** Creates a binding that accepts `max` requests of one key during the test. */
 function createBinding(max: number) {
   const counts = new Map<string, number>();
   return {
@@ -22,7 +22,7 @@ function createBinding(max: number) {
   };
 }
 
-/** A proxy with videos behind such a binding. A bearer token is its user's id. */
+/** Opens a proxy with videos and such a binding. A bearer token is its user's id. */
 function openLimited(max: number, options: Options = {}) {
   const binding = createBinding(max);
   const opened = openProxy({
@@ -147,14 +147,14 @@ describe("a custom rate limiter", () => {
 });
 
 test("only one of 50 requests at once reaches the gateway with a budget for one (case 35)", async () => {
-  let left = 1;
+  let remaining = 1;
   const { call, reached } = openProxy({
     plugins: [
       {
         ...readStreams(),
         async reserve() {
-          if (left < 1) return { retryAfterMs: 30_000 };
-          left -= 1;
+          if (remaining < 1) return { retryAfterMs: 30_000 };
+          remaining -= 1;
           return { settle: async () => {}, release: async () => {} };
         },
       },

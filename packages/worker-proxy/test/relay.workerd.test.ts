@@ -10,7 +10,7 @@ const streamed = { ...chat, stream: true };
 
 const { setTimeout: realTimeout } = globalThis;
 
-/** Time stands still until `inTime` or the test lets it pass. */
+/** The clock stops until `inTime` or the test advances it. */
 function stopTime(): void {
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
@@ -40,32 +40,32 @@ const both = [
 
 /** Creates an endless response, which counts its reads. An abort of the request does not end it. */
 function endless(filling = "") {
-  const seen = { pulled: 0, isCancelled: false };
+  const reads = { pulled: 0, isCancelled: false };
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        seen.pulled += 1;
+        reads.pulled += 1;
         await new Promise((resolve) => setTimeout(resolve)); // lets timers have their turn, as a network does
-        controller.enqueue(new TextEncoder().encode(`data: {"n":${seen.pulled}}${filling}\n\n`));
+        controller.enqueue(new TextEncoder().encode(`data: {"n":${reads.pulled}}${filling}\n\n`));
       },
       cancel() {
-        seen.isCancelled = true;
+        reads.isCancelled = true;
       },
     },
     { highWaterMark: 0 },
   );
-  return { seen, respond: () => new Response(body, { headers: events }) };
+  return { reads, respond: () => new Response(body, { headers: events }) };
 }
 
 test("reads from the gateway only what the client reads (case 42)", async () => {
   // each event is as large as the largest write that the proxy gathers from small events
-  const { seen, respond } = endless(" ".repeat(64 * 1024));
+  const { reads, respond } = endless(" ".repeat(64 * 1024));
   const { send } = openProxy(read, respond);
   const reader = (await send(createRequest({ body: streamed }))).body?.getReader();
-  expect(seen.pulled).toBe(0);
+  expect(reads.pulled).toBe(0);
   for (let n = 1; n <= 5; n += 1) {
     await reader?.read();
-    expect(seen.pulled).toBe(n);
+    expect(reads.pulled).toBe(n);
   }
 });
 
@@ -87,25 +87,25 @@ test.each([
 });
 
 test("reads at most a few pieces ahead of the client (case 42)", async () => {
-  const { seen, respond } = endless(" ".repeat(64 * 1024));
+  const { reads, respond } = endless(" ".repeat(64 * 1024));
   const { send } = openProxy(pumped, respond);
   const reader = (await send(createRequest({ body: streamed }))).body?.getReader();
   await reader?.read();
   for (let n = 0; n < 20; n += 1) await new Promise((resolve) => setTimeout(resolve));
-  expect(seen.pulled).toBeLessThan(4);
+  expect(reads.pulled).toBeLessThan(4);
   await reader?.cancel();
 });
 
 test.each(both)(
   "a client that cancels a stream that is %s ends the gateway's stream, and is one event with 499 (case 41)",
   async (_, options) => {
-    const { seen, respond } = endless();
+    const { reads, respond } = endless();
     const { send, events, reached } = openProxy(options, respond);
     const reader = (await send(createRequest({ body: streamed }))).body?.getReader();
     await reader?.read();
     await reader?.cancel();
     await expect.poll(() => events).toMatchObject([{ status: 499, code: "client_left" }]);
-    await expect.poll(() => seen.isCancelled).toBe(true);
+    await expect.poll(() => reads.isCancelled).toBe(true);
     expect(reached).toHaveLength(1);
   },
 );
@@ -129,13 +129,13 @@ test.each(both)(
 );
 
 test("ends a stream that ignores the abort where it is read (case 41)", async () => {
-  const { seen, respond } = endless();
+  const { reads, respond } = endless();
   const { send } = openProxy(read, respond);
   const client = new AbortController();
   const reader = (await send(createRequest({ body: streamed, signal: client.signal }))).body?.getReader();
   await reader?.read();
   client.abort();
-  expect(seen.isCancelled).toBe(true);
+  expect(reads.isCancelled).toBe(true);
 });
 
 describe("after the [DONE] of a stream that is read, the gateway's connection", () => {
@@ -377,7 +377,7 @@ describe("stalls", () => {
   });
 
   test("a client that reads nothing loses its stream, and the gateway's stream is closed (case 58)", async () => {
-    const { seen, respond } = endless();
+    const { reads, respond } = endless();
     const { send, events: reported } = openProxy(
       { timeout: { chunkMs: 1000 }, plugins: [readStreams()] },
       respond,
@@ -386,7 +386,7 @@ describe("stalls", () => {
     await inTime(reader.read());
     await vi.advanceTimersByTimeAsync(2000);
     expect(reported).toMatchObject([{ status: 499, code: "client_stalled" }]);
-    expect(seen.isCancelled).toBe(true);
+    expect(reads.isCancelled).toBe(true);
     await expect(reader.read()).rejects.toThrow();
   });
 

@@ -9,7 +9,7 @@ test.each([
   "a client that does not read a stream %s stops the gateway, however much it has (case 42)",
   async (_, timeout) => {
     const slow = await startProxy({ options: { timeout } });
-    const all = 200 * 1024 * 1024;
+    const totalBytes = 200 * 1024 * 1024;
     const piece = `data: ${"x".repeat(64 * 1024)}\n\n`;
     let written = 0;
     let isBlocked = () => false;
@@ -17,7 +17,7 @@ test.each([
       response.writeHead(200, { "content-type": "text/event-stream" });
       isBlocked = () => response.writableNeedDrain;
       const write = () => {
-        while (written < all) {
+        while (written < totalBytes) {
           written += piece.length;
           if (!response.write(piece)) return;
         }
@@ -39,7 +39,7 @@ test.each([
     );
     await new Promise((resolve) => socket.once("data", resolve));
     socket.pause();
-    // until nothing moves any more
+    // wait until the gateway's socket is blocked
     for (let before = -1; before !== written || !isBlocked(); ) {
       before = written;
       await new Promise((resolve) => setTimeout(resolve, 400));
@@ -48,15 +48,15 @@ test.each([
 
     // only the client was slow: the stream continues without an error
     const stopped = written;
-    let seen = "";
+    let lastText = "";
     await new Promise<void>((resolve) => {
       socket.setEncoding("latin1").on("data", (text: string) => {
-        seen = text.slice(-200);
+        lastText = text.slice(-200);
         if (written > stopped + 4 * 1024 * 1024 || text.includes("event: error")) resolve();
       });
       socket.resume();
     });
-    expect(seen).not.toContain("event: error");
+    expect(lastText).not.toContain("event: error");
     socket.destroy();
     expect(await slow.upstream.requests[0]?.hungUp).toBe("hung up");
     await slow.close();

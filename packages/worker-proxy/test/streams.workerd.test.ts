@@ -44,46 +44,50 @@ function openStreams(
     () => respond(),
   );
   const request = (user: string, init = {}) =>
-    createRequest({ headers: { authorization: `Bearer ${user}` }, body: { ...chat, stream: true }, ...init });
+    createRequest({
+      headers: { authorization: `Bearer ${user}` },
+      body: { ...chat, stream: true },
+      ...init,
+    });
   return {
     ...opened,
-    open: (user = "ann", init = {}) => opened.send(request(user, init)),
-    stream: (user = "ann", init = {}) => opened.call(request(user, init)),
+    startStream: (user = "ann", init = {}) => opened.send(request(user, init)),
+    requestStream: (user = "ann", init = {}) => opened.call(request(user, init)),
   };
 }
 
 test("one stream too many is 429 `too_many_streams`, and does not reach the gateway (case 58)", async () => {
-  const { open, stream, reached, events: reported } = openStreams(2, endless);
-  const held = [await open(), await open()];
-  const { status, error, headers } = await stream();
+  const { startStream, requestStream, reached, events: reported } = openStreams(2, endless);
+  const responses = [await startStream(), await startStream()];
+  const { status, error, headers } = await requestStream();
   expect([status, error?.["code"], headers.get("retry-after")]).toEqual([429, "too_many_streams", "1"]);
   expect(reached).toHaveLength(2);
   expect(reported).toMatchObject([{ status: 429, code: "too_many_streams", outcome: "refused" }]);
-  for (const { body } of held) await body?.cancel();
+  for (const { body } of responses) await body?.cancel();
 });
 
 test("a stream that ends allows one more, beside the open streams (case 58)", async () => {
-  const { open, events: reported } = openStreams(2, endless);
-  const [first, second] = [await open(), await open()];
+  const { startStream, events: reported } = openStreams(2, endless);
+  const [first, second] = [await startStream(), await startStream()];
   await first.body?.cancel();
   await expect.poll(() => reported).toHaveLength(1);
-  const others = [second, await open(), await open()];
+  const others = [second, await startStream(), await startStream()];
   expect(others.map(({ status }) => status)).toEqual([200, 200, 429]);
   for (const { body } of others) await body?.cancel();
 });
 
 test("counts the streams of each user, and no other requests (case 58)", async () => {
-  const { open, call } = openStreams(1, endless);
-  const held = [await open("ann"), await open("bob")];
-  expect(held.map(({ status }) => status)).toEqual([200, 200]);
+  const { startStream, call } = openStreams(1, endless);
+  const responses = [await startStream("ann"), await startStream("bob")];
+  expect(responses.map(({ status }) => status)).toEqual([200, 200]);
   const plain = openStreams(1, () => Response.json({ id: "1" }));
-  await plain.open();
+  await plain.startStream();
   const as = { headers: { authorization: "Bearer ann" } };
   expect([
     (await plain.call(createRequest(as))).status,
     (await call(createRequest({ ...as, body: "{" }))).status,
   ]).toEqual([200, 400]);
-  for (const { body } of held) await body?.cancel();
+  for (const { body } of responses) await body?.cancel();
 });
 
 test.each<[name: string, respond: () => Response | Promise<Response>, options?: Partial<ProxyOptions<Env>>]>([
@@ -117,31 +121,31 @@ test.each<[name: string, respond: () => Response | Promise<Response>, options?: 
   ["the plugin fails", whole, { plugins: [{ routes: [], send: () => Promise.reject(new Error("down")) }] }],
 ])("a stream is no longer counted if %s (case 58)", async (_, respond, options) => {
   vi.spyOn(console, "error").mockImplementation(() => {});
-  const { stream } = openStreams(1, respond, options);
-  const first = await stream();
-  const second = await stream();
+  const { requestStream } = openStreams(1, respond, options);
+  const first = await requestStream();
+  const second = await requestStream();
   expect([second.status, second.error?.["code"]]).toEqual([first.status, first.error?.["code"]]);
   expect(second.error?.["code"]).not.toBe("too_many_streams");
   vi.restoreAllMocks();
 });
 
 test("stops counting a stream when its client disconnects, even before its start (case 58)", async () => {
-  const { open, stream, events: reported } = openStreams(1, endless);
+  const { startStream, requestStream, events: reported } = openStreams(1, endless);
   const client = new AbortController();
-  const held = await open("ann", { signal: client.signal });
-  const reader = (held.body as ReadableStream<Uint8Array>).getReader();
+  const response = await startStream("ann", { signal: client.signal });
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   await reader.read();
-  expect((await stream()).error?.["code"]).toBe("too_many_streams");
+  expect((await requestStream()).error?.["code"]).toBe("too_many_streams");
   client.abort();
   await expect.poll(() => reported.at(-1)).toMatchObject({ status: 499, outcome: "disconnected" });
-  const next = await open();
+  const next = await startStream();
   expect(next.status).toBe(200);
   await next.body?.cancel();
 
   const silent = openStreams(1, () => new Promise<Response>(() => {}));
   for (let n = 0; n < 2; n += 1) {
     const leaving = new AbortController();
-    const left = silent.stream("ann", { signal: leaving.signal });
+    const left = silent.requestStream("ann", { signal: leaving.signal });
     await expect.poll(() => silent.reached).toHaveLength(n + 1);
     leaving.abort();
     expect((await left).status).toBe(408);
@@ -150,25 +154,25 @@ test("stops counting a stream when its client disconnects, even before its start
 
 test("a stream whose end was never noticed counts for `timeout.totalMs` at most (case 58)", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
-  const { open, stream } = openStreams(1, endless, {
+  const { startStream, requestStream } = openStreams(1, endless, {
     limits: { maxStreamsPerUser: 1 },
     timeout: { totalMs: 60_000 },
   });
-  const held = await open();
-  expect((await stream()).status).toBe(429);
+  const response = await startStream();
+  expect((await requestStream()).status).toBe(429);
   vi.setSystemTime(Date.now() + 60_000);
-  const next = await open();
+  const next = await startStream();
   expect(next.status).toBe(200);
-  await held.body?.cancel();
+  await response.body?.cancel();
   await next.body?.cancel();
 });
 
 test("a user has at most sixteen streams by default, and with `public` none is counted (case 58)", async () => {
-  const { open } = openStreams(1, endless, { limits: {} });
-  const held = await Promise.all(Array.from({ length: 17 }, () => open()));
-  expect(held.filter(({ status }) => status === 429)).toHaveLength(1);
+  const { startStream } = openStreams(1, endless, { limits: {} });
+  const responses = await Promise.all(Array.from({ length: 17 }, () => startStream()));
+  expect(responses.filter(({ status }) => status === 429)).toHaveLength(1);
   const shared = openStreams(1, endless, { authenticate: "public" });
-  const all = [await shared.open(), await shared.open()];
+  const all = [await shared.startStream(), await shared.startStream()];
   expect(all.map(({ status }) => status)).toEqual([200, 200]);
-  for (const { body } of [...held, ...all]) await body?.cancel();
+  for (const { body } of [...responses, ...all]) await body?.cancel();
 });

@@ -8,7 +8,7 @@ expectLog("502 upstream_type");
 type Options = Parameters<typeof openProxy>[0];
 type Respond = Parameters<typeof openProxy>[1];
 
-/** Videos and assets behind a secret. A bearer token is its user's id. */
+/** Opens a proxy with videos, assets and a secret for their ids. A bearer token is its user's id. */
 function openTenants(respond?: Respond, options: Options = {}) {
   const opened = openProxy(
     {
@@ -131,7 +131,7 @@ describe("an id of a task", () => {
     expect((await poll(signed("t-1"))).status).toBe(200);
     expect((await poll(signed("t-1", "task", "user-1", next))).status).toBe(200);
     expect(JSON.parse((await post(video, order)).text).id).toBe(signed("t-1", "task", "user-1", next));
-    // it keeps the name that the client knows, whichever secret that came from
+    // the client's id stays the same, whichever secret has signed it
     expect(JSON.parse((await poll(signed("t-1"))).text).id).toBe(signed("t-1"));
     const after = openTenants(undefined, { secret: () => next });
     expect((await after.poll(signed("t-1"))).status).toBe(404);

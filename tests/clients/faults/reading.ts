@@ -12,7 +12,7 @@ export interface Reading {
   readonly reasoning?: string | undefined;
   /** Tools that the client runs, or calls that it hands over. Undefined if the client does not put calls together. */
   readonly toolCalls?: readonly Call[];
-  /** Reason of the end, in any spelling. Undefined, null or empty if the client knows of none. */
+  /** The finish reason, in any spelling. Undefined, null or empty if the client has none. */
   readonly finish?: string | null | undefined;
   readonly totalTokens?: number | undefined;
 }
@@ -58,7 +58,7 @@ function judgeError(error: unknown, { outcome, words = "" }: FaultOutcome): Faul
   return `${joinMessages(error)} ${listStatuses(error)}`.includes(words) ? "right" : "wrong words";
 }
 
-/** Returns the HTTP statuses of an error and of those in it. */
+/** Returns the HTTP statuses of an error and its causes. */
 function listStatuses(error: unknown): string {
   if (typeof error !== "object" || error === null) return "";
   const { status, statusCode, cause, errors } = error as Record<string, unknown>;

@@ -70,7 +70,7 @@ function findOperation(reader: FaultReader, { operation, right }: FaultCase): Fa
   return needsCalls && reader.lacksStreamedCalls ? undefined : reader.stream;
 }
 
-/** Waits for a reading or its error, for as long as a client may take. */
+/** Waits for a reading or its error, up to the time limit of a client. */
 async function readFault(reading: Promise<Reading>) {
   const seen = reading.then(
     (read) => ({ reading: read }),

@@ -5,10 +5,10 @@ import {
   definePlugin,
   ensure,
   type PluginRoute,
-  type PluginServer,
   Refusal,
 } from "@sluice/worker-proxy/plugin";
 import { checkNames } from "../shared/check-options.js";
+import { connectOnce } from "../shared/connect-once.js";
 import { checkUserData, type ExportOptions, eraseFrom, exportFrom } from "./user-data.js";
 
 /** Options of {@link admin}. */
@@ -47,12 +47,8 @@ export function admin<Env = unknown>(options: AdminOptions<Env>): ProxyPlugin<En
   const { isOperator } = options ?? {};
   ensure(typeof isOperator === "function", 'isOperator: give a function, ({ id }) => id === "ada"');
   checkNames("admin", options, ["isOperator"]);
-  let server: PluginServer<Env> | undefined;
-  const getServer = () => {
-    ensure(server, "admin: give it to createProxy({ plugins })");
-    return server;
-  };
-  const users: readonly AdminOperation<Env>[] = [
+  const { connect, getServer } = connectOnce<Env>("admin");
+  const userOperations: readonly AdminOperation<Env>[] = [
     {
       name: "users/export",
       fields: ["user", "part", "cursor"],
@@ -66,10 +62,9 @@ export function admin<Env = unknown>(options: AdminOptions<Env>): ProxyPlugin<En
     },
   ];
   return definePlugin({
-    connect(given) {
-      ensure(!server, "admin: belongs to one proxy; make another one");
-      ensure(!given.isPublic, 'plugins: admin can\'t be open with authenticate: "public"');
-      server = given;
+    connect(server) {
+      ensure(!server.isPublic, 'plugins: admin can\'t be open with authenticate: "public"');
+      connect(server);
     },
     createRoutes(plugins) {
       checkUserData(plugins);
@@ -77,7 +72,7 @@ export function admin<Env = unknown>(options: AdminOptions<Env>): ProxyPlugin<En
         plugins.some(({ userData, operations }) => userData || operations),
         "admin: no other plugin stores anything; list it beside those whose data it is for, such as budget(…)",
       );
-      const operations = [...users, ...plugins.flatMap((plugin) => plugin.operations ?? [])];
+      const operations = [...userOperations, ...plugins.flatMap((plugin) => plugin.operations ?? [])];
       checkOperations(operations.map(({ name }) => name));
       return operations.map((operation) => createRoute(operation, isOperator));
     },
@@ -85,12 +80,12 @@ export function admin<Env = unknown>(options: AdminOptions<Env>): ProxyPlugin<En
 }
 
 function checkOperations(names: readonly string[]): void {
-  for (const [at, name] of names.entries()) {
+  for (const [index, name] of names.entries()) {
     ensure(
       /^[a-z\d-]+\/[a-z\d-]+$/.test(name),
       `plugins: ${name}: is not a valid name of an operation, such as files/remove`,
     );
-    ensure(names.indexOf(name) === at, `plugins: two have the operation ${name}`);
+    ensure(names.indexOf(name) === index, `plugins: two have the operation ${name}`);
   }
 }
 
@@ -105,20 +100,20 @@ function createRoute<Env>(
     id: "own",
     isOperator,
     serve: async ({ env, body = {} }: AdmittedRequest<Env>) =>
-      Response.json((await runChecked(operation, env, body)) ?? {}),
+      Response.json((await runOperation(operation, env, body)) ?? {}),
   };
 }
 
 /** @throws {Refusal} 400 with the message of a TypeError, which describes the operator's mistake */
-async function runChecked<Env>(
+async function runOperation<Env>(
   { fields, run }: AdminOperation<Env>,
   env: Env,
   body: Readonly<Record<string, unknown>>,
 ): Promise<unknown> {
   try {
     // an unknown field may be a misspelled filter: refuse it instead of erasing too much
-    const other = Object.keys(body).find((name) => fields && !fields.includes(name));
-    ensure(other === undefined, `${other}: is not a field of this operation; nothing was done`);
+    const unknown = Object.keys(body).find((name) => fields && !fields.includes(name));
+    ensure(unknown === undefined, `${unknown}: is not a field of this operation; nothing was done`);
     return await run(env, body);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;

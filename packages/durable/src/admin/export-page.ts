@@ -26,7 +26,7 @@ export async function exportPage<Row extends { readonly id: string }>(
   describe: (row: Row) => unknown,
 ): Promise<ExportPage> {
   const items: unknown[] = [];
-  let left = PAGE_CHARACTERS;
+  let remaining = PAGE_CHARACTERS;
   let after = cursor ?? "";
   for (;;) {
     const rows = await read(after);
@@ -35,9 +35,9 @@ export async function exportPage<Row extends { readonly id: string }>(
       const item = await describe(row);
       if (item !== undefined) {
         const characters = JSON.stringify(item).length;
-        if (characters > left && items.length > 0) return new ExportPage(items, after);
+        if (characters > remaining && items.length > 0) return new ExportPage(items, after);
         items.push(item);
-        left -= characters;
+        remaining -= characters;
       }
       after = row.id;
     }

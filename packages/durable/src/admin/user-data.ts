@@ -90,12 +90,13 @@ export async function eraseFrom<Env>(server: PluginServer<Env>, env: Env, id: st
   checkId(id);
   const parts = findUserData(server.plugins);
   const erase = () =>
-    Promise.all(parts.map((part) => run(server, part, "erased", env, () => part.eraseUser(env, id))));
+    Promise.all(parts.map((part) => runPart(server, part, "erased", env, () => part.eraseUser(env, id))));
   await erase();
-  const ends = await erase();
-  const names = (isDone: boolean) =>
-    parts.filter((_, at) => (ends[at] !== undefined) === isDone).map(({ name }) => name);
-  return { erased: names(true), failed: names(false) };
+  const results = await erase();
+  const names = parts.map(({ name }) => name);
+  const isErased = (_: string, index: number) => results[index] !== undefined;
+  const erased = names.filter(isErased);
+  return { erased, failed: names.filter((name) => !erased.includes(name)) };
 }
 
 /**
@@ -111,24 +112,24 @@ export async function exportFrom<Env>(
 ): Promise<ExportedUser> {
   checkId(id);
   ensure(cursor === undefined || part !== undefined, "cursor: give the part that it belongs to");
-  for (const [name, given] of Object.entries({ part, cursor }))
-    ensure(given === undefined || typeof given === "string", `${name}: give a text`);
+  for (const [name, value] of Object.entries({ part, cursor }))
+    ensure(value === undefined || typeof value === "string", `${name}: give a text`);
   const parts = findUserData(server.plugins).filter(({ name }) => (part ?? name) === name);
   ensure(part === undefined || parts.length > 0, "part: no part has this name");
   const data: Record<string, unknown> = {};
   const failed: string[] = [];
   const tooLarge: string[] = [];
   const cursors: Record<string, string> = {};
-  let left = MAX_CHARACTERS;
+  let remaining = MAX_CHARACTERS;
   for (const part of parts) {
-    const stored = await run(server, part, "exported", env, () => part.exportUser(env, id, cursor));
+    const stored = await runPart(server, part, "exported", env, () => part.exportUser(env, id, cursor));
     const page = stored?.value instanceof ExportPage ? stored.value : undefined;
     const value = page ? page.items : stored?.value;
     const length = stored && (JSON.stringify(value) ?? "null").length;
     if (length === undefined) failed.push(part.name);
-    else if (length > left) tooLarge.push(part.name);
+    else if (length > remaining) tooLarge.push(part.name);
     else {
-      left -= length;
+      remaining -= length;
       data[part.name] = value ?? null;
       if (page?.cursor !== undefined) cursors[part.name] = page.cursor;
     }
@@ -139,8 +140,8 @@ export async function exportFrom<Env>(
 /** @throws {TypeError} if two plugins have the same name */
 export function checkUserData<Env>(plugins: readonly ProxyPlugin<Env>[]): void {
   const names = findUserData(plugins).map(({ name }) => name);
-  const twice = names.find((name, at) => names.indexOf(name) !== at);
-  ensure(twice === undefined, `plugins: two have the name ${twice}`);
+  const duplicate = names.find((name, index) => names.indexOf(name) !== index);
+  ensure(duplicate === undefined, `plugins: two have the name ${duplicate}`);
 }
 
 function checkId(id: unknown): void {
@@ -152,24 +153,20 @@ function findUserData<Env>(plugins: readonly ProxyPlugin<Env>[]): readonly UserD
 }
 
 /** Runs the work of one part. Reports an error or a timeout, and returns undefined. */
-async function run<Env, Value>(
+async function runPart<Env, Value>(
   { log }: PluginServer<Env>,
   { name }: UserData<Env>,
-  done: string,
+  verb: "erased" | "exported",
   env: Env,
   work: () => Promise<Value>,
 ): Promise<{ readonly value: Value } | undefined> {
   try {
-    const end = await waitAtMost(
-      PART_MS,
-      Promise.resolve()
-        .then(work)
-        .then((value) => ({ value })),
-    );
-    if (!end) throw new Error(`it took longer than ${PART_MS} ms`);
-    return end;
+    const run = async () => ({ value: await work() });
+    const result = await waitAtMost(PART_MS, run());
+    if (!result) throw new Error(`it took longer than ${PART_MS} ms`);
+    return result;
   } catch (error) {
-    await log(`operator: ${name} could not be ${done}`, error, { env });
+    await log(`operator: ${name} could not be ${verb}`, error, { env });
     return undefined;
   }
 }

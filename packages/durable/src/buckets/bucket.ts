@@ -67,16 +67,16 @@ type FixedLengthStreams = new (bytes: number) => TransformStream<Uint8Array, Uin
 export function openFixedPipe(bytes: number): TransformStream<Uint8Array, Uint8Array> {
   const { FixedLengthStream } = globalThis as { FixedLengthStream?: FixedLengthStreams };
   if (FixedLengthStream) return new FixedLengthStream(bytes);
-  let left = bytes;
-  const createError = () => new TypeError(`${bytes - left} bytes came where ${bytes} were announced`);
+  let remaining = bytes;
+  const createError = () => new TypeError(`${bytes - remaining} bytes came where ${bytes} were announced`);
   return new TransformStream<Uint8Array, Uint8Array>({
     transform(piece, controller) {
-      left -= piece.byteLength;
-      if (left < 0) throw createError();
+      remaining -= piece.byteLength;
+      if (remaining < 0) throw createError();
       controller.enqueue(piece);
     },
     flush() {
-      if (left > 0) throw createError();
+      if (remaining > 0) throw createError();
     },
   });
 }

@@ -1,6 +1,6 @@
 import { collectBytes } from "@sluice/worker-proxy/plugin";
 
-/** Bytes that own their buffer. */
+/** Bytes that do not share their buffer. */
 type OwnBytes = ReturnType<ReturnType<typeof collectBytes>["take"]>;
 
 /** A piece of a stream. */
@@ -33,10 +33,6 @@ export async function readBytes(
   content: ReadableStream<Uint8Array>,
   max = Number.POSITIVE_INFINITY,
 ): Promise<OwnBytes> {
-  let start = new Uint8Array() as OwnBytes;
-  for await (const { piece } of cutPieces(content, max)) {
-    start = piece;
-    break;
-  }
-  return start;
+  for await (const { piece } of cutPieces(content, max)) return piece;
+  return new Uint8Array();
 }

@@ -1,17 +1,24 @@
 import type { ProxyPlugin } from "@sluice/worker-proxy";
 import { type AdmittedRequest, definePlugin, type PluginRoute } from "@sluice/worker-proxy/plugin";
 
-import { offerResults } from "../shared/results.js";
+import { addResultHandler } from "../shared/result-handlers.js";
 import { createArchive } from "./archive/archive.js";
 import { createArchiveLinks } from "./archive/archive-links.js";
 import { addCopies, beginCopy } from "./archive/copies.js";
 import { createCopyJob } from "./archive/copy-job.js";
 import { checkLinks, isLinkAddress } from "./files/links.js";
 import { checkOptions, type FileStoreOptions, readHosts } from "./files/options.js";
-import { createSweep, endAttempt, endRemoval, eraseFiles, findDue, removeFile } from "./files/removal.js";
+import {
+  createSweep,
+  endAttempt,
+  endRemoval,
+  eraseFiles,
+  markDueFiles,
+  removeFile,
+} from "./files/removal.js";
 import { serveFile } from "./files/serve-file.js";
 import { createStore, type Store } from "./files/store.js";
-import { addPart, beginUpload, claimPart, completeFile, reserve } from "./files/storing.js";
+import { addPart, beginUpload, claimPart, completeFile, reserve } from "./files/storing-operations.js";
 import { FILE_TABLES, findFiles, readFile, readPage, readParts } from "./files/tables.js";
 import { createUploads } from "./files/uploads.js";
 import { createFileList, createUserFiles } from "./files/user-files.js";
@@ -28,10 +35,10 @@ import { createFileList, createUserFiles } from "./files/user-files.js";
  *
  * Its `onEvent` events have the job `upload` or `archive`, and the id of the file:
  *
- * - `upload`: `complete`, `failed`, `stopped` by its user, or `dropped` with the code `upload_unfinished`.
- * - `copy`: `complete`, `waiting` until `nextAt`, `failed`, `stopped`, or `dropped` with the code `too_many_copies` if
+ * - `upload`: `complete`, `error`, `stopped` by its user, or `dropped` with the code `upload_unfinished`.
+ * - `archive`: `complete`, `retrying` at `nextAt`, `error`, `stopped`, or `dropped` with the code `too_many_copies` if
  *   `maxFilesPerUser` copies of the user are already waiting.
- * - Both: `waiting` with the code `not_deleted` if the bucket did not delete a file. The file uses space until `nextAt`
+ * - Both: `retrying` with the code `not_deleted` if the bucket did not delete a file. The file uses space until `nextAt`
  *   or longer.
  *
  * @throws {TypeError} when an option is missing, unknown or invalid; the message says how to fix it
@@ -48,8 +55,8 @@ export function fileStore<Env = unknown>(options: FileStoreOptions<Env>): ProxyP
   const settings = checkOptions(options);
   const { archive, publicURL } = settings;
   const store = createStore(settings);
-  const { archive: storeResults, watchResponse } = createArchive(store);
-  const feature = `archive=${archive?.retentionMs}`;
+  const { queueTaskFiles, queueResponseFiles } = createArchive(store);
+  const archiveFeature = `archive=${archive?.retentionMs}`;
   const plugin: ProxyPlugin<Env> = definePlugin({
     storage: {
       tables: FILE_TABLES,
@@ -63,22 +70,22 @@ export function fileStore<Env = unknown>(options: FileStoreOptions<Env>): ProxyP
     checkRequest: (admitted) => checkLinks(admitted, store.readLinks),
     ...createUserFiles(store),
     ...(archive && {
-      features: { videos: feature, images: feature },
-      responded: async (admitted: AdmittedRequest<Env>, json: unknown) => watchResponse(admitted, json),
+      features: { videos: archiveFeature, images: archiveFeature },
+      responded: async (admitted: AdmittedRequest<Env>, json: unknown) => queueResponseFiles(admitted, json),
     }),
   });
-  if (archive) offerResults(plugin, storeResults);
+  if (archive) addResultHandler(plugin, queueTaskFiles);
   return plugin;
 }
 
 const OPERATIONS = [
   ...[reserve, beginUpload, claimPart, addPart, completeFile],
-  ...[removeFile, endAttempt, findDue, endRemoval, eraseFiles],
+  ...[removeFile, endAttempt, markDueFiles, endRemoval, eraseFiles],
   ...[readFile, readParts, readPage, findFiles],
   ...[addCopies, beginCopy],
 ];
 
-/** Creates the routes of files. Bodies are raw bytes, and links need no sign-in. */
+/** Creates the routes of files. Their bodies are raw bytes, and links need no sign-in. */
 function createRoutes<Env>(store: Store<Env>): readonly PluginRoute<Env>[] {
   const uploads = createUploads(store);
   const serve = async (admitted: AdmittedRequest<Env>) =>
@@ -87,23 +94,22 @@ function createRoutes<Env>(store: Store<Env>): readonly PluginRoute<Env>[] {
       links: await store.readLinks(admitted.env),
     });
   const route = { name: "media", id: "own", isRaw: true } as const;
-  const file = { ...route, path: "/v1/uploads/{id}" };
-  const link = { ...route, path: "/v1/media/{id}", isPublic: true };
-  const list = createFileList(store);
-  const archive = {
+  const fileRoute = { ...route, path: "/v1/uploads/{id}" };
+  const linkRoute = { ...route, path: "/v1/media/{id}", isPublic: true };
+  const archiveRoute = {
     ...route,
     method: "POST",
     path: "/v1/archive",
     serve: createArchiveLinks(store),
   } as const;
   return [
-    { ...route, method: "GET", path: "/v1/uploads", query: ["cursor"], serve: list },
+    { ...route, method: "GET", path: "/v1/uploads", query: ["cursor"], serve: createFileList(store) },
     { ...route, method: "POST", path: "/v1/uploads", serve: uploads.begin },
-    { ...file, method: "PATCH", serve: uploads.continueUpload },
-    { ...file, method: "GET", serve: uploads.read },
-    { ...file, method: "DELETE", serve: uploads.remove },
-    { ...link, method: "GET", serve },
-    { ...link, method: "HEAD", serve },
-    ...(store.settings.archive ? [archive] : []),
+    { ...fileRoute, method: "PATCH", serve: uploads.continueUpload },
+    { ...fileRoute, method: "GET", serve: uploads.read },
+    { ...fileRoute, method: "DELETE", serve: uploads.remove },
+    { ...linkRoute, method: "GET", serve },
+    { ...linkRoute, method: "HEAD", serve },
+    ...(store.settings.archive ? [archiveRoute] : []),
   ];
 }

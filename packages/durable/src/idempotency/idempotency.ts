@@ -41,7 +41,7 @@ const MAX_LARGE = 32;
 const MAX_JSON_CHARACTERS = 32 * 1024 * 1024;
 
 /** Routes that create something. */
-const CREATES = ["images", "videos", "assets", "epsilon"];
+const CREATE_ROUTES = ["images", "videos", "assets", "epsilon"];
 
 /**
  * Sends a create request once for each `idempotency-key`. It applies to images, videos, assets and epsilon tasks. All
@@ -82,11 +82,11 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
     storage: jobs.storage,
     connect: jobs.connect,
     createRoutes: jobs.createRoutes,
-    features: Object.fromEntries([...CREATES, "health"].map((route) => [route, "idempotency"])),
+    features: Object.fromEntries([...CREATE_ROUTES, "health"].map((route) => [route, "idempotency"])),
     userData: jobs.userData,
     send(admitted) {
       // a request with an id is a poll or a lookup, which costs nothing
-      const isCreate = CREATES.includes(admitted.route) && admitted.id === undefined;
+      const isCreate = CREATE_ROUTES.includes(admitted.route) && admitted.id === undefined;
       const hasKey = admitted.request.headers.has("idempotency-key");
       return isCreate && hasKey ? send(admitted as AdmittedRequest<unknown>) : undefined;
     },
@@ -95,8 +95,8 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
   async function send(admitted: AdmittedRequest<unknown>) {
     const id = await hashText(readKey(admitted.request) ?? "");
     const eventId = admitted.headers?.["x-request-id"] ?? id;
-    const sent = await jobs.send(admitted, { id, eventId });
-    return { response: createResponse(sent), isReplayed: sent.isReplayed };
+    const stored = await jobs.send(admitted, { id, eventId });
+    return { response: createResponse(stored), isReplayed: stored.isReplayed };
   }
 }
 

@@ -5,13 +5,13 @@ export function ensure(holds: boolean, problem: string): void {
 
 /** @throws {Error} if both differ as JSON, or as bytes */
 export function ensureSame(found: unknown, expected: unknown, what = "result"): void {
-  const [is, should] = [found, expected].map((value) =>
-    value instanceof Uint8Array ? describeBytes(value) : JSON.stringify(value)?.slice(0, 1_000),
+  const [foundText, expectedText] = [found, expected].map((value) =>
+    value instanceof Uint8Array ? hashBytes(value) : JSON.stringify(value)?.slice(0, 1_000),
   );
-  ensure(is === should, `${what}: expected ${should}, and got ${is}`);
+  ensure(foundText === expectedText, `${what}: expected ${expectedText}, and got ${foundText}`);
 }
 
-function describeBytes(bytes: Uint8Array): string {
+function hashBytes(bytes: Uint8Array): string {
   // FNV-1a: enough to notice a lost or changed byte
   const hash = bytes.reduce((sum, byte) => Math.imul(sum ^ byte, 16_777_619), 2_166_136_261);
   return `${bytes.byteLength} bytes ${hash >>> 0}`;

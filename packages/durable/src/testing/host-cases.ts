@@ -1,23 +1,23 @@
 import type { BoundHost } from "@sluice/worker-proxy/plugin";
 import { catchError, ensure, ensureSame } from "./assert.js";
 import {
-  cancel,
-  chunks,
-  count,
-  echo,
-  fail,
-  follow,
-  isMarking,
-  mark,
-  nest,
-  note,
-  notes,
-  plan,
-  planFailing,
+  addNote,
+  cancelRun,
+  countUp,
+  failAfterWrite,
+  noteRun,
+  readNotes,
   readNow,
+  reportRunning,
+  runNested,
+  runScript,
   type Statement,
-  script,
-  store,
+  scheduleFailing,
+  scheduleRuns,
+  sendNoteCounts,
+  sendTexts,
+  storeAndRead,
+  storeRefusedValue,
 } from "./host-part.js";
 
 /** The hosts of one database, and a key that no other test uses. */
@@ -33,29 +33,32 @@ interface HostCase {
 export type HostCases = Readonly<Record<string, (given: HostCase) => Promise<void>>>;
 
 /** Time after which a waiting test fails, in milliseconds. */
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 /** Maximum number of jobs of one key that may run at once, in all processes. */
-const MAX_OF_KEY = 32;
+const MAX_JOBS_OF_KEY = 32;
 const TEXTS = ["", "a 'b' \"c\" \\ \n \t", "日本語 🦦", "null", "1.0", "[]", "?", "x".repeat(100_000)];
 
 export const OPERATIONS: HostCases = {
   async "runs the operations of a key one after another, from all processes"({ host, other, key }) {
-    const all = Array.from({ length: 20 }, (_, nth) => (nth % 2 ? host : other).run(key, count, null));
+    const all = Array.from({ length: 20 }, (_, nth) => (nth % 2 ? host : other).run(key, countUp, null));
     ensureSame(
-      (await Promise.all(all)).sort((one, two) => one - two),
+      (await Promise.all(all)).sort((a, b) => a - b),
       Array.from({ length: 20 }, (_, nth) => nth + 1),
     );
   },
   async "stores texts and numbers as they are, and reads them together"({ host, key }) {
     const values = [...TEXTS, 0, -1, 2 ** 31, 2 ** 53 - 1, -(2 ** 53) + 1, null];
     // half of a surrogate pair becomes the replacement character
-    ensureSame(await host.run(key, echo, { values: [...values, "a\ud83ez"] }), [...values, "a\ufffdz"]);
+    ensureSame(await host.run(key, storeAndRead, { values: [...values, "a\ud83ez"] }), [
+      ...values,
+      "a\ufffdz",
+    ]);
   },
   async "orders texts by their bytes"({ host, key }) {
-    await host.run(key, echo, { values: ["a", "ä", "B", "0", "z", "Z", "日"] });
+    await host.run(key, storeAndRead, { values: ["a", "ä", "B", "0", "z", "Z", "日"] });
     const order = "SELECT text FROM host_test_values WHERE key = ? AND text >= ? ORDER BY text";
     const texts = ["B", "Z", "a", "z", "ä", "日"].map((text) => ({ text }));
-    ensureSame(await host.run(key, script, { statements: [[order, "?key", "A"]] }), [texts]);
+    ensureSame(await host.run(key, runScript, { statements: [[order, "?key", "A"]] }), [texts]);
   },
   async "understands the SQL that SQLite and Postgres share, and runs the text for its database"({
     host,
@@ -84,7 +87,7 @@ export const OPERATIONS: HostCases = {
       ],
       [`DELETE ${from} AND number > ? RETURNING id`, "?key", 100],
     ];
-    ensureSame((await host.run(key, script, { statements })).slice(4), [
+    ensureSame((await host.run(key, runScript, { statements })).slice(4), [
       [{ total: 2_000_000_000_004, count: 3, last: "c" }],
       [{ texts: '["a"]' }],
       [{ id: "a", number: 11 }],
@@ -103,12 +106,12 @@ export const OPERATIONS: HostCases = {
     ];
     // every kind first writes the same row
     for (const kind of kinds)
-      ensureSame([kind, await catchError(host.run(key, store, { kind }))], [kind, "TypeError"]);
+      ensureSame([kind, await catchError(host.run(key, storeRefusedValue, { kind }))], [kind, "TypeError"]);
   },
   async "refuses keys that an index does not hold"({ host }) {
     for (const key of ["", "x".repeat(501), "a\0b", "\ud83e"])
-      ensureSame(await catchError(host.run(key, notes, null)), "TypeError");
-    ensureSame(await host.run(`🦦 ${"x".repeat(490)}`, notes, null), []);
+      ensureSame(await catchError(host.run(key, readNotes, null)), "TypeError");
+    ensureSame(await host.run(`🦦 ${"x".repeat(490)}`, readNotes, null), []);
   },
 };
 
@@ -118,16 +121,16 @@ export const ATOMICITY: HostCases = Object.fromEntries(
     "stores nothing of an operation that went on after a failed query": "caught query",
     "refuses an operation that awaits more than its queries": "timer",
     "refuses an operation that does not await a query": "no await",
-  }).map(([title, how]) => [
+  }).map(([title, fault]) => [
     title,
     async ({ host, other, key }: HostCase) => {
-      const error = await catchError(host.run(key, fail, { how }));
+      const error = await catchError(host.run(key, failAfterWrite, { fault }));
       ensure(error !== undefined, "the operation was stored");
-      if (how !== "caught query") ensureSame(error, "TypeError");
-      await host.run(key, note, { text: "afterwards" });
+      if (fault !== "caught query") ensureSame(error, "TypeError");
+      await host.run(key, addNote, { text: "afterwards" });
       // a leaked timer would be due before this timer
-      await host.run(key, plan, { id: "later", text: "later", inMs: 0, waitFor: null });
-      await waitFor(() => other.run(key, notes, null), ["afterwards", "begin later 1", "end later 1"]);
+      await host.run(key, scheduleRuns, { id: "later", text: "later", inMs: 0, waitFor: null });
+      await waitFor(() => other.run(key, readNotes, null), ["afterwards", "begin later 1", "end later 1"]);
     },
   ]),
 );
@@ -138,35 +141,35 @@ export const NESTING: HostCases = {
     key,
   }) {
     const kinds = ["operation", "reading", "job", "source", "query"];
-    for (const what of kinds) await host.start(key, nest, { what });
+    for (const what of kinds) await host.start(key, runNested, { what });
     const expected = kinds.map((what) => `${what}: TypeError`).sort();
-    await waitFor(async () => [...(await host.run(key, notes, null))].sort(), expected);
+    await waitFor(async () => [...(await host.run(key, readNotes, null))].sort(), expected);
   },
 };
 
 export const TIMERS: HostCases = {
   async "runs a timer once, at its time"({ host, other, key }) {
-    const at = await host.run(key, plan, { id: "a", text: "a", inMs: 300, waitFor: null });
-    await waitFor(() => other.run(key, notes, null), ["begin a 1", "end a 1"]);
+    const at = await host.run(key, scheduleRuns, { id: "a", text: "a", inMs: 300, waitFor: null });
+    await waitFor(() => other.run(key, readNotes, null), ["begin a 1", "end a 1"]);
     const now = await host.run(key, readNow, null);
     ensure(now >= at && Math.abs(now - Date.now()) < 60_000, `the timer of ${at} ran before ${now}`);
   },
   async "runs the last of the timers with one id"({ host, other, key }) {
-    await host.run(key, plan, { id: "a", text: "first", inMs: 3_600_000, waitFor: null });
-    await other.run(key, plan, { id: "a", text: "second", inMs: 100, waitFor: null });
-    await waitFor(() => host.run(key, notes, null), ["begin second 1", "end second 1"]);
+    await host.run(key, scheduleRuns, { id: "a", text: "first", inMs: 3_600_000, waitFor: null });
+    await other.run(key, scheduleRuns, { id: "a", text: "second", inMs: 100, waitFor: null });
+    await waitFor(() => host.run(key, readNotes, null), ["begin second 1", "end second 1"]);
   },
   async "does not run a timer that was canceled"({ host, key }) {
     let text = "a";
     // on a busy machine a timer can be due before it is canceled: then try another timer
     for (;;) {
-      const at = await host.run(key, plan, { id: "a", text, inMs: 200, waitFor: null });
-      await host.run(key, cancel, { id: "a" });
+      const at = await host.run(key, scheduleRuns, { id: "a", text, inMs: 200, waitFor: null });
+      await host.run(key, cancelRun, { id: "a" });
       if ((await host.run(key, readNow, null)) < at) break;
       text += "a";
     }
-    await host.run(key, plan, { id: "b", text: "b", inMs: 400, waitFor: null });
-    const read = () => host.run(key, notes, null);
+    await host.run(key, scheduleRuns, { id: "b", text: "b", inMs: 400, waitFor: null });
+    const read = () => host.run(key, readNotes, null);
     await waitFor(async () => (await read()).includes("end b 1"), true);
     ensure(!(await read()).includes(`begin ${text} 1`), "a canceled timer ran");
   },
@@ -175,16 +178,16 @@ export const TIMERS: HostCases = {
     other,
     key,
   }) {
-    await host.run(key, plan, { id: "a", text: "first", inMs: 0, waitFor: "go" });
-    await waitFor(() => host.run(key, notes, null), ["begin first 1"]);
-    await other.run(key, plan, { id: "a", text: "second", inMs: 0, waitFor: null });
-    await other.run(key, cancel, { id: "a" });
-    await host.run(key, plan, { id: "a", text: "third", inMs: 0, waitFor: null });
-    await runOther(host, key);
-    await host.run(key, note, { text: "go" });
+    await host.run(key, scheduleRuns, { id: "a", text: "first", inMs: 0, waitFor: "go" });
+    await waitFor(() => host.run(key, readNotes, null), ["begin first 1"]);
+    await other.run(key, scheduleRuns, { id: "a", text: "second", inMs: 0, waitFor: null });
+    await other.run(key, cancelRun, { id: "a" });
+    await host.run(key, scheduleRuns, { id: "a", text: "third", inMs: 0, waitFor: null });
+    await runOtherTimer(host, key);
+    await host.run(key, addNote, { text: "go" });
     const third = ["end first 1", "begin third 1", "end third 1"];
     await waitFor(
-      () => host.run(key, notes, null),
+      () => host.run(key, readNotes, null),
       ["begin first 1", "begin o 1", "end o 1", "go", ...third],
     );
   },
@@ -192,52 +195,54 @@ export const TIMERS: HostCases = {
     host,
     key,
   }) {
-    await host.run(key, planFailing, null);
+    await host.run(key, scheduleFailing, null);
     const failed = ["failed 1", "failed 2", "given up 2", "given up 3"];
-    await waitFor(() => host.run(key, notes, null), failed);
-    await runOther(host, key);
-    ensureSame(await host.run(key, notes, null), [...failed, "begin o 1", "end o 1"]);
+    await waitFor(() => host.run(key, readNotes, null), failed);
+    await runOtherTimer(host, key);
+    ensureSame(await host.run(key, readNotes, null), [...failed, "begin o 1", "end o 1"]);
   },
   async "lets the timers of one key not delay those of others"({ host, key }) {
-    const many = 3 * MAX_OF_KEY + 4;
-    await host.run(key, plan, { id: "", text: "", inMs: -1_000, waitFor: "go", count: many });
-    const mine = `${key} other`;
-    await host.run(mine, plan, { id: "a", text: "a", inMs: 200, waitFor: null });
-    await waitFor(() => host.run(mine, notes, null), ["begin a 1", "end a 1"]);
-    const begun = await host.run(key, notes, null);
-    ensure(begun.length <= MAX_OF_KEY, `${begun.length} jobs of one key run at once`);
-    await host.run(key, note, { text: "go" });
-    const all = 2 * many + 1;
-    await waitFor(async () => (await host.run(key, notes, null)).length, all);
-    ensureSame(new Set(await host.run(key, notes, null)).size, all);
+    const runCount = 3 * MAX_JOBS_OF_KEY + 4;
+    await host.run(key, scheduleRuns, { id: "", text: "", inMs: -1_000, waitFor: "go", count: runCount });
+    const otherKey = `${key} other`;
+    await host.run(otherKey, scheduleRuns, { id: "a", text: "a", inMs: 200, waitFor: null });
+    await waitFor(() => host.run(otherKey, readNotes, null), ["begin a 1", "end a 1"]);
+    const begun = await host.run(key, readNotes, null);
+    ensure(begun.length <= MAX_JOBS_OF_KEY, `${begun.length} jobs of one key run at once`);
+    await host.run(key, addNote, { text: "go" });
+    const all = 2 * runCount + 1;
+    await waitFor(async () => (await host.run(key, readNotes, null)).length, all);
+    ensureSame(new Set(await host.run(key, readNotes, null)).size, all);
   },
 };
 
 export const LOCAL_WORK: HostCases = {
   async "starts a job with the key"({ host, other, key }) {
-    await host.start(key, mark, { text: "now", waitFor: null });
-    await waitFor(() => other.run(key, notes, null), ["begin now 0", "end now 0"]);
+    await host.start(key, noteRun, { text: "now", waitFor: null });
+    await waitFor(() => other.run(key, readNotes, null), ["begin now 0", "end now 0"]);
   },
   async "sends the bytes of a source in their order"({ host, key }) {
     const texts = ["one ", "", "two ", "x".repeat(200_000), " 日本語"];
-    ensureSame(await readText(await host.open(key, chunks, { texts })), texts.join(""));
+    ensureSame(await readText(await host.open(key, sendTexts, { texts })), texts.join(""));
   },
   async "breaks the stream of a source that fails"({ host, key }) {
-    const text = host.open(key, chunks, { texts: ["one", "error"] }).then(readText);
+    const text = host.open(key, sendTexts, { texts: ["one", "error"] }).then(readText);
     ensure((await catchError(text)) !== undefined, "the stream ended as if it was whole");
   },
   async "ends a source whose reader has left"({ host, key }) {
-    const reader = (await host.open(key, chunks, { texts: ["one", "wait"] })).getReader();
+    const reader = (await host.open(key, sendTexts, { texts: ["one", "wait"] })).getReader();
     await reader.read();
     reader.read().catch(() => {});
     // the source waits by now
-    await runOther(host, `${key} other`);
+    await runOtherTimer(host, `${key} other`);
     await reader.cancel("left");
-    await waitFor(() => host.run(key, notes, null), ["the reader has left"]);
+    await waitFor(() => host.run(key, readNotes, null), ["the reader has left"]);
   },
   async "tells the listeners of a key, in each process, that it has changed"({ host, other, key }) {
     // the other host writes nothing, so that it learns of changes only through notifications
-    const opened = await Promise.all([host, other].map((each) => each.open(key, follow, { until: 3 })));
+    const opened = await Promise.all(
+      [host, other].map((each) => each.open(key, sendNoteCounts, { until: 3 })),
+    );
     const readers = opened.map((stream) => stream.getReader());
     const expectNext = async (text: string) => {
       for (const reader of readers) {
@@ -247,7 +252,7 @@ export const LOCAL_WORK: HostCases = {
     };
     await expectNext("0\n");
     for (const nth of [1, 2, 3]) {
-      await host.run(key, note, { text: `${nth}` });
+      await host.run(key, addNote, { text: `${nth}` });
       await expectNext(`${nth}\n`);
     }
   },
@@ -255,26 +260,26 @@ export const LOCAL_WORK: HostCases = {
 
 export const CRASHES: HostCases = {
   async "runs a job again whose process ended, and no other one"({ host, other, key, crash }) {
-    await host.run(key, plan, { id: "done", text: "done", inMs: 0, waitFor: null });
-    await waitFor(() => host.run(key, notes, null), ["begin done 1", "end done 1"]);
-    await host.run(key, plan, { id: "a", text: "a", inMs: 0, waitFor: "go" });
-    await waitFor(async () => (await host.run(key, notes, null)).length, 3);
+    await host.run(key, scheduleRuns, { id: "done", text: "done", inMs: 0, waitFor: null });
+    await waitFor(() => host.run(key, readNotes, null), ["begin done 1", "end done 1"]);
+    await host.run(key, scheduleRuns, { id: "a", text: "a", inMs: 0, waitFor: "go" });
+    await waitFor(async () => (await host.run(key, readNotes, null)).length, 3);
     // either process may have claimed the timer
-    const isHere = (await readText(await host.open(key, isMarking, null))) === "true";
-    const [ended, left] = isHere ? [host, other] : [other, host];
-    await crash?.(ended, key);
+    const runsHere = (await readText(await host.open(key, reportRunning, null))) === "true";
+    const [crashed, remaining] = runsHere ? [host, other] : [other, host];
+    await crash?.(crashed, key);
     const before = ["begin done 1", "end done 1", "begin a 1"];
-    await waitFor(() => left.run(key, notes, null), [...before, "begin a 2"]);
-    await left.run(key, note, { text: "go" });
-    await waitFor(() => left.run(key, notes, null), [...before, "begin a 2", "go", "end a 2"]);
+    await waitFor(() => remaining.run(key, readNotes, null), [...before, "begin a 2"]);
+    await remaining.run(key, addNote, { text: "go" });
+    await waitFor(() => remaining.run(key, readNotes, null), [...before, "begin a 2", "go", "end a 2"]);
   },
 };
 
 /** Runs another timer to its end. All timers that were due earlier have then run. */
-async function runOther(host: BoundHost, key: string): Promise<void> {
-  await host.run(key, plan, { id: "o", text: "o", inMs: 0, waitFor: null });
-  const deadline = Date.now() + PATIENCE_MS;
-  while (!(await host.run(key, notes, null)).includes("end o 1")) {
+async function runOtherTimer(host: BoundHost, key: string): Promise<void> {
+  await host.run(key, scheduleRuns, { id: "o", text: "o", inMs: 0, waitFor: null });
+  const deadline = Date.now() + TIMEOUT_MS;
+  while (!(await host.run(key, readNotes, null)).includes("end o 1")) {
     ensure(Date.now() < deadline, "another timer did not run");
     await pause();
   }
@@ -286,7 +291,7 @@ async function readText(stream: ReadableStream<Uint8Array>): Promise<string> {
 
 /** Reads a value until it is the expected one. */
 async function waitFor<Result>(read: () => Promise<Result>, expected: Result): Promise<void> {
-  const deadline = Date.now() + PATIENCE_MS;
+  const deadline = Date.now() + TIMEOUT_MS;
   for (;;) {
     const found = await read();
     if (JSON.stringify(found) === JSON.stringify(expected)) return;

@@ -12,7 +12,7 @@ const INSERT = `INSERT INTO host_test_notes (key, position, text)
 const PAUSE_MS = 20;
 
 /** Adds a note, and notifies the subscribers of the key. */
-export const note = operation("hostTests.note", async (transaction, { text }: { text: string }) => {
+export const addNote = operation("hostTests.note", async (transaction, { text }: { text: string }) => {
   const { key } = transaction;
   await transaction.query(INSERT, key, key, text);
   transaction.publish();
@@ -20,7 +20,7 @@ export const note = operation("hostTests.note", async (transaction, { text }: { 
 });
 
 /** Reads the notes of a key in order. */
-export const notes = reading("hostTests.notes", async ({ key, query }, _: null) => {
+export const readNotes = reading("hostTests.notes", async ({ key, query }, _: null) => {
   const rows = await query<{ text: string }>(
     "SELECT text FROM host_test_notes WHERE key = ? ORDER BY position",
     key,
@@ -29,7 +29,7 @@ export const notes = reading("hostTests.notes", async ({ key, query }, _: null) 
 });
 
 /** Reads a number and stores the next one, in two queries. */
-export const count = operation("hostTests.count", async ({ key, query }, _: null) => {
+export const countUp = operation("hostTests.count", async ({ key, query }, _: null) => {
   const [row] = await query<{ n: number }>("SELECT n FROM host_test_counts WHERE key = ?", key);
   const n = (row?.n ?? 0) + 1;
   const sql =
@@ -42,7 +42,7 @@ export const count = operation("hostTests.count", async ({ key, query }, _: null
 export type Statement = readonly [sql: SQL, ...values: Value[]];
 
 /** Runs statements one after another. Returns their rows. The value `?key` is the key. */
-export const script = operation(
+export const runScript = operation(
   "hostTests.script",
   async ({ key, query }, { statements }: { statements: readonly Statement[] }) => {
     const results: unknown[] = [];
@@ -55,7 +55,7 @@ export const script = operation(
 );
 
 /** Stores values, and reads them with concurrent queries. */
-export const echo = operation(
+export const storeAndRead = operation(
   "hostTests.echo",
   async ({ key, query }, { values }: { values: readonly Value[] }) => {
     const sql = "INSERT INTO host_test_values (key, id, text, number) VALUES (?, ?, ?, ?)";
@@ -74,37 +74,47 @@ export const echo = operation(
 );
 
 /** Tries to store a value that databases store in different ways. */
-export const store = operation("hostTests.store", async ({ key, query }, { kind }: { kind: string }) => {
-  const refused: Readonly<Record<string, unknown>> = {
-    fraction: 0.5,
-    boolean: true,
-    undefined,
-    "number over 2^53": 2 ** 53,
-    "not a number": Number.NaN,
-    "text with NUL": "a\0b",
-    bytes: new Uint8Array(1),
-  };
-  await query("INSERT INTO host_test_values (key, id) VALUES (?, ?)", key, "before");
-  await query("INSERT INTO host_test_values (key, id, text) VALUES (?, 'x', ?)", key, refused[kind] as Value);
-  return null;
-});
+export const storeRefusedValue = operation(
+  "hostTests.store",
+  async ({ key, query }, { kind }: { kind: string }) => {
+    const refused: Readonly<Record<string, unknown>> = {
+      fraction: 0.5,
+      boolean: true,
+      undefined,
+      "number over 2^53": 2 ** 53,
+      "not a number": Number.NaN,
+      "text with NUL": "a\0b",
+      bytes: new Uint8Array(1),
+    };
+    await query("INSERT INTO host_test_values (key, id) VALUES (?, ?)", key, "before");
+    await query(
+      "INSERT INTO host_test_values (key, id, text) VALUES (?, 'x', ?)",
+      key,
+      refused[kind] as Value,
+    );
+    return null;
+  },
+);
 
 /** Fails in different ways after its first write. */
-export const fail = operation("hostTests.fail", async (transaction, { how }: { how: string }) => {
-  const { key, query } = transaction;
-  await query(INSERT, key, key, "never stored");
-  await transaction.schedule(mark, {
-    id: "never",
-    at: transaction.now,
-    input: { text: "never run", waitFor: null },
-  });
-  transaction.publish();
-  if (how === "throw") throw new TypeError("this operation throws");
-  if (how === "caught query") await query("SELECT * FROM host_test_no_such_table").catch(() => {});
-  if (how === "timer") await sleep(50);
-  if (how === "no await") void query(INSERT, key, key, "not awaited");
-  return null;
-});
+export const failAfterWrite = operation(
+  "hostTests.fail",
+  async (transaction, { fault }: { fault: string }) => {
+    const { key, query } = transaction;
+    await query(INSERT, key, key, "never stored");
+    await transaction.schedule(noteRun, {
+      id: "never",
+      at: transaction.now,
+      input: { text: "never run", waitFor: null },
+    });
+    transaction.publish();
+    if (fault === "throw") throw new TypeError("this operation throws");
+    if (fault === "caught query") await query("SELECT * FROM host_test_no_such_table").catch(() => {});
+    if (fault === "timer") await sleep(50);
+    if (fault === "no await") void query(INSERT, key, key, "not awaited");
+    return null;
+  },
+);
 
 /** Reads the time of the database. */
 export const readNow = operation("hostTests.now", async ({ now }, _: null) => now);
@@ -114,46 +124,47 @@ let nested: Pick<JobContext, "host" | "key"> | undefined;
 let leaked: Transaction | undefined;
 
 /** Makes a call that is forbidden within an operation, and leaks its transaction. */
-const nesting = operation("hostTests.nesting", async (transaction, { what }: { what: string }) => {
+const callNested = operation("hostTests.nesting", async (transaction, { what }: { what: string }) => {
   if (!nested) throw new Error("the operation runs in another process than its job");
   const { host, key } = nested;
   if (what === "query") leaked = transaction;
-  if (what === "operation") await host.run(key, note, { text: "nested" });
-  if (what === "reading") await host.run(key, notes, null);
-  if (what === "job") await host.start(key, mark, { text: "nested", waitFor: null });
-  if (what === "source") await host.open(key, chunks, { texts: ["nested"] });
+  if (what === "operation") await host.run(key, addNote, { text: "nested" });
+  if (what === "reading") await host.run(key, readNotes, null);
+  if (what === "job") await host.start(key, noteRun, { text: "nested", waitFor: null });
+  if (what === "source") await host.open(key, sendTexts, { texts: ["nested"] });
   return null;
 });
 
 /** Runs an operation with a forbidden call, or queries after it. Notes the name of the error. */
-export const nest = job("hostTests.nest", 1, async ({ host, key }, { what }: { what: string }) => {
+export const runNested = job("hostTests.nest", 1, async ({ host, key }, { what }: { what: string }) => {
   nested = { host, key };
   const call = async () => {
-    await host.run(key, nesting, { what });
+    await host.run(key, callNested, { what });
     if (what === "query") await leaked?.query("SELECT 1 AS one");
   };
-  await host.run(key, note, { text: `${what}: ${await catchError(call())}` });
+  await host.run(key, addNote, { text: `${what}: ${await catchError(call())}` });
 });
 
-/** The keys whose job {@link mark} runs in this process. */
-const marking = new Set<string>();
+/** The keys whose job {@link noteRun} runs in this process. */
+const runningKeys = new Set<string>();
 
 /** Notes its start and its end. In between, waits until the note `waitFor` exists. */
-export const mark = job(
+export const noteRun = job(
   "hostTests.mark",
   3,
   async ({ host, key, attempt }, { text, waitFor }: { text: string; waitFor: string | null }) => {
-    marking.add(key);
-    await host.run(key, note, { text: `begin ${text} ${attempt}` });
-    while (waitFor !== null && !(await host.run(key, notes, null)).includes(waitFor)) await sleep(PAUSE_MS);
-    marking.delete(key);
-    await host.run(key, note, { text: `end ${text} ${attempt}` });
+    runningKeys.add(key);
+    await host.run(key, addNote, { text: `begin ${text} ${attempt}` });
+    while (waitFor !== null && !(await host.run(key, readNotes, null)).includes(waitFor))
+      await sleep(PAUSE_MS);
+    runningKeys.delete(key);
+    await host.run(key, addNote, { text: `end ${text} ${attempt}` });
   },
 );
 
-/** Sends "true" if this process runs the job {@link mark} of the key. */
-export const isMarking = source("hostTests.isMarking", async function* ({ key }, _: null) {
-  yield new TextEncoder().encode(`${marking.has(key)}`);
+/** Sends "true" if this process runs the job {@link noteRun} of the key. */
+export const reportRunning = source("hostTests.isMarking", async function* ({ key }, _: null) {
+  yield new TextEncoder().encode(`${runningKeys.has(key)}`);
 });
 
 /** Fails at each attempt, and the first time it is given up. Notes each. */
@@ -161,17 +172,17 @@ const failing: Job<null> = {
   name: "hostTests.failing",
   attempts: 2,
   async run({ host, key, attempt }) {
-    await host.run(key, note, { text: `failed ${attempt}` });
+    await host.run(key, addNote, { text: `failed ${attempt}` });
     throw new Error("a job of the tests fails");
   },
   async onGivenUp({ host, key, attempt }) {
-    await host.run(key, note, { text: `given up ${attempt}` });
+    await host.run(key, addNote, { text: `given up ${attempt}` });
     if (attempt === 2) throw new Error("a job of the tests fails after its last attempt");
   },
 };
 
-/** Schedules {@link mark}, or `count` of them. */
-export const plan = operation(
+/** Schedules {@link noteRun}, or `count` of them. */
+export const scheduleRuns = operation(
   "hostTests.plan",
   async (
     transaction,
@@ -181,25 +192,25 @@ export const plan = operation(
     const at = transaction.now + inMs;
     for (let nth = 0; nth < count; nth += 1) {
       const name = count === 1 ? "" : `${nth}`;
-      await transaction.schedule(mark, { id: id + name, at, input: { text: text + name, waitFor } });
+      await transaction.schedule(noteRun, { id: id + name, at, input: { text: text + name, waitFor } });
     }
     return at;
   },
 );
 
 /** Schedules a job that fails. */
-export const planFailing = operation("hostTests.planFailing", async (transaction, _: null) => {
+export const scheduleFailing = operation("hostTests.planFailing", async (transaction, _: null) => {
   await transaction.schedule(failing, { id: "f", at: transaction.now, input: null });
   return null;
 });
 
-export const cancel = operation("hostTests.cancel", async (transaction, { id }: { id: string }) => {
-  await transaction.cancel(mark, id);
+export const cancelRun = operation("hostTests.cancel", async (transaction, { id }: { id: string }) => {
+  await transaction.cancel(noteRun, id);
   return null;
 });
 
 /** Sends texts. The text "error" throws. The text "wait" waits until the reader leaves, and notes this. */
-export const chunks = source(
+export const sendTexts = source(
   "hostTests.chunks",
   async function* ({ host, key, signal }, { texts }: { texts: readonly string[] }) {
     try {
@@ -213,13 +224,13 @@ export const chunks = source(
         }
       }
     } finally {
-      if (texts.includes("wait")) await host.run(key, note, { text: "the reader has left" });
+      if (texts.includes("wait")) await host.run(key, addNote, { text: "the reader has left" });
     }
   },
 );
 
 /** Sends the number of notes after each change of the key, until the number is `until`. */
-export const follow = source(
+export const sendNoteCounts = source(
   "hostTests.follow",
   async function* ({ host, key, subscribe }, { until }: { until: number }) {
     let wake = () => {};
@@ -229,16 +240,16 @@ export const follow = source(
       wake();
     });
     try {
-      for (let seen = -1; seen < until; ) {
+      for (let sent = -1; sent < until; ) {
         if (!isChanged)
           await new Promise<void>((resolve) => {
             wake = resolve;
           });
         isChanged = false;
-        const { length } = await host.run(key, notes, null);
-        if (length === seen) continue;
-        seen = length;
-        yield new TextEncoder().encode(`${seen}\n`);
+        const { length } = await host.run(key, readNotes, null);
+        if (length === sent) continue;
+        sent = length;
+        yield new TextEncoder().encode(`${sent}\n`);
       }
     } finally {
       unsubscribe();
@@ -265,9 +276,19 @@ export const hostTestPart: StoredPart = {
     },
   ],
   operations: [
-    ...[note, notes, count, script, echo, store, fail, readNow, nesting],
-    ...[plan, planFailing, cancel],
+    ...[
+      addNote,
+      readNotes,
+      countUp,
+      runScript,
+      storeAndRead,
+      storeRefusedValue,
+      failAfterWrite,
+      readNow,
+      callNested,
+    ],
+    ...[scheduleRuns, scheduleFailing, cancelRun],
   ],
-  jobs: [mark, failing, nest],
-  sources: [chunks, follow, isMarking],
+  jobs: [noteRun, failing, runNested],
+  sources: [sendTexts, sendNoteCounts, reportRunning],
 };

@@ -59,11 +59,11 @@ const TABLES = [
 ];
 
 type DeadLetterRow = { readonly user_key: string; readonly number: number; readonly dead_letter: string };
-/** A dead letter that has not failed again. */
-type Failure = { readonly id: string; readonly failedAt: number };
+/** One failure of a dead letter. A dead letter that was resent and failed again has another time. */
+type FailureId = { readonly id: string; readonly failedAt: number };
 
 /** Deletes an expired dead letter. */
-const expire = persistentJob<Failure>("deadLetters.expire", async ({ host, key }, failure) => {
+const expire = persistentJob<FailureId>("deadLetters.expire", async ({ host, key }, failure) => {
   await host.run(key, removeDeadLetter, failure);
 });
 
@@ -92,7 +92,7 @@ export const addDeadLetter = operation(
 );
 
 /** Removes a dead letter unless it failed again after it was read. */
-export const removeDeadLetter = operation("deadLetters.remove", async (transaction, failure: Failure) => {
+export const removeDeadLetter = operation("deadLetters.remove", async (transaction, failure: FailureId) => {
   await remove(transaction, "id = ? AND failed_at = ?", [failure.id, failure.failedAt]);
   return null;
 });
@@ -167,13 +167,13 @@ async function remove(
  *   does not exist, or its task was deleted in the meantime.
  */
 export function createDeadLetterOperations<Env>(
-  open: (env: Env) => BoundHost,
+  getHost: (env: Env) => BoundHost,
 ): readonly AdminOperation<Env>[] {
   return [
-    { name: "dead-letters/list", run: async (env, body) => list(open(env), readCursor(body)) },
+    { name: "dead-letters/list", run: async (env, body) => list(getHost(env), readCursor(body)) },
     {
       name: "dead-letters/resend",
-      run: async (env, body) => ({ resent: await resend(open(env), readText(body, "id")) }),
+      run: async (env, body) => ({ resent: await resend(getHost(env), readText(body, "id")) }),
     },
   ];
 }

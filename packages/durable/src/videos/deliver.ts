@@ -1,10 +1,9 @@
 import type { JobEvent } from "@sluice/worker-proxy";
 import type { JobContext, PluginServer } from "@sluice/worker-proxy/plugin";
-import { rejectOnAbort } from "../shared/reject-on-abort.js";
-import { limitTime } from "../shared/time.js";
+import { abandonAfter } from "../shared/time.js";
 import { addDeadLetter, DEAD_LETTERS_KEY, removeDeadLetter } from "./dead-letters.js";
 import {
-  type Attempted,
+  type AttemptResult,
   type Delivery,
   type DeliveryEnd,
   endDelivery,
@@ -18,10 +17,12 @@ import type { RowId } from "./watches.js";
 /** Timeout of one attempt of a handler, in milliseconds. */
 const HANDLER_MS = 10 * 60_000;
 /** The result of an attempt whose process ended. The host starts the job again with a higher `attempt`. */
-const LOST: Attempt = { failure: "the process ended during the attempt, or could not store its end" };
+const LOST_ATTEMPT: HandlerResult = {
+  failure: "the process ended during the attempt, or could not store its end",
+};
 
 /** The result of an attempt, with the error of the handler for the log. */
-interface Attempt extends Attempted {
+interface HandlerResult extends AttemptResult {
   readonly error?: unknown;
 }
 
@@ -29,16 +30,16 @@ interface Attempt extends Attempted {
 export type Handlers<Env> = ReadonlyMap<string, EndHandler<Env>>;
 
 /**
- * Names each handler after its job or its function. A bundler may rename the functions of this package, and rows keep the
- * names, so these have a job. Numbers repeated names: `send`, `send-2`.
+ * Names each handler after its job or its function, and numbers repeated names: `send`, `send-2`. The handlers of this
+ * package have a job, because a bundler may rename their functions and the rows store the names.
  */
 export function nameHandlers<Env>(handlers: readonly EndHandler<Env>[]): Handlers<Env> {
   const named = new Map<string, EndHandler<Env>>();
   for (const handler of handlers) {
-    const given = handler.job ?? handler.name;
-    const usual = /^[\w$]{1,60}$/.test(given) ? given : "handler";
-    let name = usual;
-    for (let number = 2; named.has(name); number += 1) name = `${usual}-${number}`;
+    const ownName = handler.job ?? handler.name;
+    const baseName = /^[\w$]{1,60}$/.test(ownName) ? ownName : "handler";
+    let name = baseName;
+    for (let number = 2; named.has(name); number += 1) name = `${baseName}-${number}`;
     named.set(name, handler);
   }
   return named;
@@ -67,7 +68,7 @@ async function attemptDelivery<Env>(
 ): Promise<DeliveryEnd> {
   const { host, key, env, attempt } = context;
   const { id, handler, attempts } = delivery;
-  const { error, ...result } = attempt > 1 ? LOST : await runHandler(handlers, delivery, context);
+  const { error, ...result } = attempt > 1 ? LOST_ATTEMPT : await runHandler(handlers, delivery, context);
   const end = await host.run(key, endDelivery, { id, attempts, ...result });
   if (result.failure !== undefined)
     await server.log(describeFailure(delivery, end), error ?? result.failure, { env: env as Env });
@@ -81,15 +82,13 @@ async function runHandler<Env>(
   handlers: Handlers<Env>,
   { handler: name, ended, attempts }: Delivery,
   { env, signal: closing }: JobContext,
-): Promise<Attempt> {
+): Promise<HandlerResult> {
   try {
     const handler = handlers.get(name);
     if (!handler) throw new DeliveryError("videoWatch has no handler of this name any more");
-    const received = await limitTime(HANDLER_MS, (late) => {
-      const signal = AbortSignal.any([late, closing]);
-      const context = { env: env as Env, attempt: attempts + 1, signal };
-      return Promise.race([handler(ended, context), rejectOnAbort(signal)]);
-    });
+    const call = async (signal: AbortSignal) =>
+      handler(ended, { env: env as Env, attempt: attempts + 1, signal });
+    const received = await abandonAfter(HANDLER_MS, call, closing);
     return { upstreamStatus: received?.upstreamStatus };
   } catch (error) {
     if (error instanceof DeliveryError)
@@ -101,9 +100,10 @@ async function runHandler<Env>(
 
 /** Describes a failed attempt for the log. */
 function describeFailure({ handler, ended: { id, gatewayId, requestId } }: Delivery, end: DeliveryEnd) {
-  const isRetried = end?.nextAt !== undefined && `attempt ${end.attempts} of ${MAX_ATTEMPTS}`;
-  const next = end ? isRetried || "it is given up" : "its user was erased meanwhile";
-  return `videoWatch: ${handler}, ${next} (end ${id}, task ${gatewayId}, request ${requestId ?? "unknown"})`;
+  let progress = "its user was erased meanwhile";
+  if (end)
+    progress = end.nextAt === undefined ? "it is given up" : `attempt ${end.attempts} of ${MAX_ATTEMPTS}`;
+  return `videoWatch: ${handler}, ${progress} (end ${id}, task ${gatewayId}, request ${requestId ?? "unknown"})`;
 }
 
 /** Reports the event of an attempt. `end` is null if the user was erased meanwhile. */
@@ -113,7 +113,7 @@ function reportAttempt<Env>(
   job: JobEvent["job"],
   { ended }: Delivery,
   end: DeliveryEnd,
-  { failure, upstreamStatus }: Attempted,
+  { failure, upstreamStatus }: AttemptResult,
 ): void {
   const { id, userId, gatewayId: taskId, model, requestId, endedAt } = ended;
   const { attempts, nextAt } = end ?? {};
@@ -125,7 +125,7 @@ function reportAttempt<Env>(
   else report({ ...event, outcome: upstreamStatus === 410 ? "refused" : "error", durationMs }, env);
 }
 
-/** Lists a delivery that is given up, unless its user was erased. Reports the dead letters that it replaces. */
+/** Adds a dead letter for a delivery, unless its user was erased. Reports the dead letters that it replaces. */
 async function storeDeadLetter<Env>(
   { report }: PluginServer<Env>,
   { host, key, env }: JobContext,
@@ -134,8 +134,9 @@ async function storeDeadLetter<Env>(
 ): Promise<void> {
   const { userId, gatewayId: taskId, model, requestId } = ended;
   const { cause, upstreamStatus, at: failedAt } = failure;
-  const known = JSON.parse(JSON.stringify({ model, requestId, upstreamStatus })) as object;
-  const deadLetter = { id, handler, userId, taskId, attempts, cause, failedAt, ...known };
+  // JSON leaves out undefined, which a dead letter may not contain
+  const optional = JSON.parse(JSON.stringify({ model, requestId, upstreamStatus })) as object;
+  const deadLetter = { id, handler, userId, taskId, attempts, cause, failedAt, ...optional };
   const dropped = await host.run(DEAD_LETTERS_KEY, addDeadLetter, { deadLetter, userKey: key });
   // the user may have been erased in the meantime
   if (!(await host.run(key, findDelivery, { id })))

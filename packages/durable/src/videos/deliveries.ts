@@ -35,7 +35,7 @@ export type LastFailure = {
 };
 
 /** The result of one attempt of a handler. */
-export type Attempted = {
+export type AttemptResult = {
   /** Why the attempt failed. Absent if the handler succeeded. */
   readonly failure?: string;
   /** HTTP status of the receiver. */
@@ -86,7 +86,7 @@ export const endDelivery = operation(
   "videos.endDelivery",
   async (
     transaction,
-    { id, attempts, failure: cause, upstreamStatus }: RowId & Attempted & { readonly attempts: number },
+    { id, attempts, failure: cause, upstreamStatus }: RowId & AttemptResult & { readonly attempts: number },
   ): Promise<DeliveryEnd> => {
     const { key, now, query } = transaction;
     const row = await readRow(transaction, id);
@@ -143,7 +143,8 @@ export async function hasDeliveries({ key, now, query }: Transaction, task: stri
     "SELECT failure FROM video_ends WHERE key = ? AND task = ?",
     ...[key, task],
   );
-  return rows.some((row) => now < (parseFailure(row)?.at ?? now) + DEAD_LETTER_MS);
+  const failedAt = rows.map((row) => parseFailure(row)?.at ?? now);
+  return failedAt.some((at) => now < at + DEAD_LETTER_MS);
 }
 
 /** Deletes all deliveries of a task. Returns true if at least one was pending. */

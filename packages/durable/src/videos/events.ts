@@ -28,11 +28,11 @@ const HEAD = createHeadLine({ head: { status: 200, headers: {}, type: "text/even
 const COMMENT = ":\n\n";
 
 /** Defines the event source of a task. All streams of a user in one process share one feed. */
-export function createEventSource<Env>(server: () => PluginServer<Env>): Source<EventsRequest> {
+export function createEventSource<Env>(getServer: () => PluginServer<Env>): Source<EventsRequest> {
   return source("videos.events", async function* (context, input: EventsRequest) {
     const feeds = shareByHost<Feed>(context.host, "videos", context.key);
     const report = (error: unknown) =>
-      void server().log("videoWatch: changes could not be read", error, { env: context.env as Env });
+      void getServer().log("videoWatch: changes could not be read", error, { env: context.env as Env });
     const feed: Feed = feeds.get() ?? new Feed(context, report, () => feeds.delete(feed));
     const limit = feed.findLimit(input);
     if (limit !== undefined) {
@@ -103,9 +103,9 @@ class Feed {
         if (shared.task === undefined || reader.isSilent) await this.#refresh();
         const { task } = shared;
         if (!task || reader.hasLeft || signal.aborted) return;
-        if (seen !== String(task.version)) text += createEvent(task, sentId);
+        if (seen !== String(task.version)) text += encodeTask(task, sentId);
         seen = String(task.version);
-        text += createEnd(task);
+        text += encodeEnd(task);
         if (text === "" && reader.isSilent) text = COMMENT;
         if (text !== "") {
           Object.assign(reader, { isSending: true, isSilent: false, beats: 0 });
@@ -150,14 +150,14 @@ function countReaders({ readers }: SharedTask): number {
   return [...readers].filter(({ hasLeft }) => !hasLeft).length;
 }
 
-/** Encodes the latest response as an event. */
-function createEvent({ id, version, envelope }: WatchedTask, sentId: string): string {
+/** Encodes the latest response as an event; an empty string if no response shows the task. */
+function encodeTask({ id, version, envelope }: WatchedTask, sentId: string): string {
   if (envelope === undefined) return "";
   return `id: ${version}\nevent: task\ndata: ${renameTask(envelope, id, sentId)}\n\n`;
 }
 
-/** Encodes the final event of a stream. A stream that closes without this event was cut. */
-function createEnd({ end }: WatchedTask): string {
+/** Encodes the final event of a stream; an empty string for a task that has not ended. */
+function encodeEnd({ end }: WatchedTask): string {
   if (!end) return "";
   return end.refusal ? `event: error\ndata: ${end.refusal.error}\n\n` : "event: end\ndata: {}\n\n";
 }

@@ -1,5 +1,5 @@
 import { openGatewayCall, type PluginServer, Refusal } from "@sluice/worker-proxy/plugin";
-import { ENDED_WITHOUT_STATE, MAX_ENVELOPE_CHARACTERS, type PollResult, readTask } from "./task-response.js";
+import { ENDED_WITHOUT_STATE, MAX_ENVELOPE_CHARACTERS, type PollResult, parseTask } from "./task-response.js";
 
 /** Timeout for the headers of a response, and for each piece of its body, in milliseconds. */
 const STEP_MS = 30_000;
@@ -20,7 +20,7 @@ export async function queryTask<Env>(server: PluginServer<Env>, id: string, env:
     await call.send({ method: "GET", path: `/v1/video/generations/${id}` });
     const { text, json } = await call.readJSON(MAX_ENVELOPE_CHARACTERS);
     if (text === undefined) throw new Refusal("upstream_type");
-    const task = readTask(json);
+    const task = parseTask(json);
     return task ? { type: "task", ...task } : UNREADABLE;
   } catch (error) {
     const refusal = Refusal.from(error);

@@ -35,13 +35,10 @@ export function getOutcome(
   end: TaskEnd,
 ): [outcome: JobEvent["outcome"], code: string | undefined] {
   const state = getEndState(task, end);
-  const code = end.refusal ? readCode(end.refusal.error) : `task_${state}`;
+  const stored = end.refusal && (JSON.parse(end.refusal.error) as { error: { code?: string } });
+  const code = stored ? stored.error.code : `task_${state}`;
   if (task.isRemoved) return ["stopped", code];
   if (state === "succeeded") return ["complete", undefined];
   const isLost = code === "task_not_found" || code === "watch_timeout";
   return [isLost ? "lost" : "error", code];
-}
-
-function readCode(error: string): string | undefined {
-  return (JSON.parse(error) as { error: { code?: string } }).error.code;
 }

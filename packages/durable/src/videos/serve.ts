@@ -10,15 +10,14 @@ import {
 import { checkSignal } from "../host/check-signal.js";
 import { createUserKey } from "../host/user-key.js";
 import { openResponse } from "../jobs/response-stream.js";
-import { rejectOnAbort } from "../shared/reject-on-abort.js";
-import { findResults } from "../shared/results.js";
-import { limitTime } from "../shared/time.js";
+import { findResultHandlers } from "../shared/result-handlers.js";
+import { abandonAfter } from "../shared/time.js";
 import { renameTask } from "./ends.js";
 import type { EventsRequest } from "./events.js";
 import { queryTask, UNREADABLE } from "./query-task.js";
 import { createWatchEvent, getOutcome } from "./report.js";
 import { isStale, type WatchedTask, type WatchRules } from "./task.js";
-import { createWatchRefusal, type FailedResponse, type PollResult, readTask } from "./task-response.js";
+import { createWatchRefusal, type FailedResponse, type PollResult, parseTask } from "./task-response.js";
 import {
   applyPoll,
   checkTask,
@@ -33,8 +32,8 @@ import {
 const START_MS = 5_000;
 
 /** Dependencies of the jobs and requests of watches. */
-interface WatchParts<Env> {
-  readonly server: () => PluginServer<Env>;
+interface WatchDependencies<Env> {
+  readonly getServer: () => PluginServer<Env>;
   readonly rules: WatchRules;
   /** The names of the handlers. */
   readonly handlers: readonly string[];
@@ -42,7 +41,7 @@ interface WatchParts<Env> {
 }
 
 /** The input of a poll. */
-interface Poll<Env> {
+interface PollInput<Env> {
   readonly id: string;
   readonly userId: string;
   readonly env: Env;
@@ -55,13 +54,13 @@ interface Poll<Env> {
 }
 
 /** A watch after a poll, and the result of the poll. `task` is null if the task is not watched. */
-interface Polled {
+interface PolledTask {
   readonly task: WatchedTask | null;
   readonly result?: PollResult;
 }
 
 /** Creates the functions that poll tasks and serve requests for them. */
-export function createServe<Env>({ server, rules, handlers, events }: WatchParts<Env>) {
+export function createWatchHandlers<Env>({ getServer, rules, handlers, events }: WatchDependencies<Env>) {
   return { pollTask, serveEvents, removeTask, send, responded };
 
   /** Polls a task that is due. Deletes an ended task after its retention. */
@@ -69,9 +68,9 @@ export function createServe<Env>({ server, rules, handlers, events }: WatchParts
     const task = await host.run(key, findWatch, { id });
     if (task?.end) await host.run(key, checkTask, { id });
     else if (task) {
-      const known = { id, userId: task.userId, env: env as Env, task, maxOpen: 0 };
+      const input = { id, userId: task.userId, env: env as Env, task, maxOpen: 0 };
       // if the process ended during a poll, the gateway may have received it, so the poll counts as failed
-      await poll(host, key, { ...known, ...(attempt > 1 && { result: UNREADABLE }) });
+      await poll(host, key, { ...input, ...(attempt > 1 && { result: UNREADABLE }) });
     }
   }
 
@@ -79,17 +78,17 @@ export function createServe<Env>({ server, rules, handlers, events }: WatchParts
   async function poll(
     host: BoundHost,
     key: string,
-    { id, userId, env, task, maxOpen, result: known }: Poll<Env>,
-  ): Promise<Polled> {
-    const proxy = server();
+    { id, userId, env, task, maxOpen, result: knownResult }: PollInput<Env>,
+  ): Promise<PolledTask> {
+    const proxy = getServer();
     const [result, hash] = await Promise.all([
-      known ?? queryTask(proxy, id, env),
+      knownResult ?? queryTask(proxy, id, env),
       hashText(`end\n${userId}\n${id}`),
     ]);
     // store the results first: if the process ends before `applyPoll`, the task is polled again
     if (result.type === "task" && result.hasEnded)
-      for (const storeResults of findResults<Env>(proxy.plugins))
-        await storeResults({ host, env, userId, id, response: JSON.parse(result.envelope) });
+      for (const handleResult of findResultHandlers<Env>(proxy.plugins))
+        await handleResult({ host, env, userId, id, response: JSON.parse(result.envelope) });
     const applied = await host.run(key, applyPoll, {
       ...{ id, userId, rules, result, hash, handlers, maxOpen },
       ...{ run: crypto.randomUUID(), polls: task?.polls ?? -1, random: Math.random() },
@@ -100,9 +99,9 @@ export function createServe<Env>({ server, rules, handlers, events }: WatchParts
   }
 
   /** Returns the task of a request. Polls the gateway first if the task is not watched or is stale. */
-  async function openTask(admitted: AdmittedRequest<Env>, key: string): Promise<Polled> {
+  async function findOrPollTask(admitted: AdmittedRequest<Env>, key: string): Promise<PolledTask> {
     const { env, user, id = "" } = admitted;
-    const host = server().host(env);
+    const host = getServer().host(env);
     const task = await host.run(key, findWatch, { id });
     if (task && !isStale(task, Date.now())) return { task };
     return await poll(host, key, { id, userId: user.id, env, task, maxOpen: getMaxOpen(admitted) });
@@ -112,16 +111,17 @@ export function createServe<Env>({ server, rules, handlers, events }: WatchParts
     checkSignal();
     const { env, user, id = "", sentId = id, request, isPublic = false } = admitted;
     const key = await createUserKey(user.id);
-    const { task, result } = await openTask(admitted, key);
-    if (!task) throw result && result.type !== "task" ? createStoredRefusal(result) : refuseTask(admitted);
+    const { task, result } = await findOrPollTask(admitted, key);
+    if (!task)
+      throw result && result.type !== "task" ? createStoredRefusal(result) : refuseTooManyTasks(admitted);
     const lastEventId = request.headers.get("last-event-id");
-    const stream = await server().host(env).open(key, events, { id, sentId, lastEventId, isPublic });
+    const stream = await getServer().host(env).open(key, events, { id, sentId, lastEventId, isPublic });
     const opened = await openResponse(stream, request.signal);
     return new Response(opened?.body, { headers: { "content-type": "text/event-stream" } });
   }
 
   async function removeTask({ env, user, id = "" }: AdmittedRequest<Env>): Promise<Response> {
-    await server()
+    await getServer()
       .host(env)
       .run(await createUserKey(user.id), markRemoved, { id });
     return new Response(null, { status: 204 });
@@ -134,7 +134,7 @@ export function createServe<Env>({ server, rules, handlers, events }: WatchParts
 
   async function servePoll(admitted: AdmittedRequest<Env>): Promise<Response> {
     const { user, id = "", sentId = id } = admitted;
-    const { task, result } = await openTask(admitted, await createUserKey(user.id));
+    const { task, result } = await findOrPollTask(admitted, await createUserKey(user.id));
     if (task?.end?.refusal) throw createStoredRefusal(task.end.refusal);
     // a task over the limit is not watched, but the client still gets the response
     const envelope = task?.envelope ?? (result?.type === "task" ? result.envelope : undefined);
@@ -153,26 +153,24 @@ export function createServe<Env>({ server, rules, handlers, events }: WatchParts
     const requestId = headers?.["x-request-id"];
     const input = {
       ...{ id, userId: user.id, rules, created: { sentId, model, requestId }, random: Math.random() },
-      ...{ maxOpen: getMaxOpen(admitted), envelope: readTask(receipt)?.envelope ?? null },
+      ...{ maxOpen: getMaxOpen(admitted), envelope: parseTask(receipt)?.envelope ?? null },
     };
     const start = async () =>
-      server()
+      getServer()
         .host(env)
         .run(await createUserKey(user.id), startWatch, input);
-    const drop = (code: string, error: unknown) => {
-      const { log, report } = server();
+    const reportDrop = (code: string, error: unknown) => {
+      const { log, report } = getServer();
       const details = { taskId: id, userId: user.id, model, requestId };
       void log(`videoWatch: the watch of task ${id} (request ${requestId}) did not start`, error, { env });
       report({ type: "job", job: "watch", id, outcome: "dropped", code, ...details }, env, admitted.context);
     };
     try {
       // retry once, because a connection may break
-      const isStarted = await limitTime(START_MS, (signal) =>
-        Promise.race([start().catch(start), rejectOnAbort(signal)]),
-      );
-      if (!isStarted) drop("too_many_tasks", refuseTask(admitted));
+      const isStarted = await abandonAfter(START_MS, () => start().catch(start));
+      if (!isStarted) reportDrop("too_many_tasks", refuseTooManyTasks(admitted));
     } catch (error) {
-      drop("object_unavailable", error);
+      reportDrop("object_unavailable", error);
     }
   }
 }
@@ -182,7 +180,7 @@ function getMaxOpen({ isPublic }: Pick<AdmittedRequest, "isPublic">): number {
   return isPublic ? MAX_OPEN_WATCHES.public : MAX_OPEN_WATCHES.user;
 }
 
-function refuseTask(admitted: Pick<AdmittedRequest, "isPublic">): Refusal {
+function refuseTooManyTasks(admitted: Pick<AdmittedRequest, "isPublic">): Refusal {
   return createWatchRefusal("too_many_tasks", {
     what: getMaxOpen(admitted),
     headers: { "retry-after": "60" },

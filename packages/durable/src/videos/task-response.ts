@@ -15,7 +15,7 @@ export type FailedResponse = {
 };
 
 /** A task from a response of the gateway. */
-export type ReadTask = {
+export type ParsedTask = {
   /** The gateway's JSON, serialized again. */
   readonly envelope: string;
   /** True for a final status. */
@@ -26,17 +26,17 @@ export type ReadTask = {
 
 /** Result of one poll. A poll without a task contains the refusal that clients receive. */
 export type PollResult =
-  | ({ readonly type: "task" } & ReadTask)
+  | ({ readonly type: "task" } & ParsedTask)
   /** `absent`: the gateway does not know the task. This is normal right after its creation. */
   | ({ readonly type: "absent" | "failed"; readonly retryAfterMs: number } & FailedResponse);
 
 /** Maximum size of a stored envelope, in characters. A typical envelope has about 1,000. */
 export const MAX_ENVELOPE_CHARACTERS = 256 * 1024;
 
-const FINAL = ["success", "succeeded", "failure", "failed", "cancelled", "canceled", "expired"];
-const SUCCESS: readonly unknown[] = ["success", "succeeded"];
+const FINAL_STATUSES = ["success", "succeeded", "failure", "failed", "cancelled", "canceled", "expired"];
+const SUCCESS_STATUSES: readonly unknown[] = ["success", "succeeded"];
 /** A field that can contain the URL of a video (spec, Video task). */
-const FILE = /"(?:result_url|url|video_url|fail_reason)":"https?:/;
+const FILE_URL = /"(?:result_url|url|video_url|fail_reason)":"https?:/;
 
 /** Failures without a final state. */
 export const ENDED_WITHOUT_STATE = {
@@ -49,20 +49,24 @@ export const ENDED_WITHOUT_STATE = {
  * Reads a task from a response or a receipt; undefined if it shows no task or is too large. An unknown status is not
  * final.
  */
-export function readTask(given: unknown): ReadTask | undefined {
-  const json = { ...(given as Record<string, unknown> | undefined) };
+export function parseTask(response: unknown): ParsedTask | undefined {
+  const json = { ...(response as Record<string, unknown> | undefined) };
   const status = readStatus(json);
   const code = json["code"] || "success";
   if (status === undefined || String(code).toLowerCase() !== "success") return undefined;
   const envelope = JSON.stringify(json);
   if (envelope.length > MAX_ENVELOPE_CHARACTERS) return undefined;
-  const isFinal = FINAL.includes(status);
-  return { envelope, isFinal, hasEnded: isFinal && (!SUCCESS.includes(status) || FILE.test(envelope)) };
+  const isFinal = FINAL_STATUSES.includes(status);
+  return {
+    envelope,
+    isFinal,
+    hasEnded: isFinal && (!SUCCESS_STATUSES.includes(status) || FILE_URL.test(envelope)),
+  };
 }
 
 /** Returns true for a task that has succeeded, bare or in its envelope. */
 export function isSucceeded(task: unknown): boolean {
-  return SUCCESS.includes(readStatus({ ...(task as Record<string, unknown> | null) }));
+  return SUCCESS_STATUSES.includes(readStatus({ ...(task as Record<string, unknown> | null) }));
 }
 
 /** Returns an envelope without its trace ids, which change with each response. */

@@ -20,7 +20,7 @@ export type WatchedTask = {
   /** Number of polls. */
   readonly polls: number;
   /** Id of the poll whose response was stored last. */
-  readonly polled?: string;
+  readonly lastPoll?: string;
   /**
    * Increases with each change that clients can see. Starts at the current time, so that a later watch of the task does
    * not reuse a version.
@@ -37,7 +37,7 @@ export type WatchedTask = {
   /** Set when no more polls follow. */
   readonly end?: TaskEnd;
   /** The state that was reported before the watch was resumed. The same state is not reported again. */
-  readonly told?: EndState;
+  readonly reportedState?: EndState;
   /** Time of the next poll, or of the deletion of an ended task. */
   readonly nextAt: number;
 };
@@ -71,8 +71,8 @@ export type WatchRules = {
 /** Maximum pause before the first poll, in milliseconds, without jitter. */
 const FIRST_PAUSE_MS = 5_000;
 /** The pause between polls is at least 1/20 of the task's age, up to one minute. */
-const AGE_PART = 20;
-const OLD_PAUSE_MS = 60_000;
+const PAUSES_PER_AGE = 20;
+const MAX_AGE_PAUSE_MS = 60_000;
 /** Maximum pause after failures, in milliseconds, unless `retry-after` is longer. */
 const MAX_PAUSE_MS = 120_000;
 /** Maximum duration of a watch, in milliseconds. Gateways forget a task after about the same time. */
@@ -82,11 +82,11 @@ const MAX_RETRY_AFTER_MS = 8 * 60_000;
 /** A task is absent after this number of polls with 404 over at least this time, in milliseconds. */
 const ABSENT = { times: 5, ms: 5 * 60_000 };
 /** Number of further polls after a success without a file. */
-const RESULT_POLLS = 3;
+const MAX_FILELESS_POLLS = 3;
 /** Time after which a client's query can resume a watch without a final state, in milliseconds. */
 const RESUME_MS = 60_000;
 /** A timer counts as lost if its poll is overdue by this time, in milliseconds. */
-const LOST_MS = 60 * 60_000;
+const LOST_TIMER_MS = 60 * 60_000;
 
 /** Creates the watch of a task. */
 export function createWatch(
@@ -106,12 +106,12 @@ export function createWatch(
  */
 export function isStale({ envelope, end, nextAt }: WatchedTask, now: number): boolean {
   if (end) return end.refusal !== undefined && now - end.at >= RESUME_MS;
-  return envelope === undefined || now >= nextAt + LOST_MS;
+  return envelope === undefined || now >= nextAt + LOST_TIMER_MS;
 }
 
 /** Continues a watch that ended without a final state. */
-export function resume({ absent: _, end, ...task }: WatchedTask): WatchedTask {
-  return { ...task, ...(end && { told: getEndState(task, end) }), failures: 0 };
+export function resumeWatch({ absent: _, end, ...task }: WatchedTask): WatchedTask {
+  return { ...task, ...(end && { reportedState: getEndState(task, end) }), failures: 0 };
 }
 
 /** Applies the result of a poll, and sets the time of the next poll. A single failure does not end a watch. */
@@ -121,37 +121,40 @@ export function applyResult(
   rules: WatchRules & { readonly random: number },
   now: number,
 ): WatchedTask {
-  const { absent, ...polled } = { ...task, polls: task.polls + 1 };
+  const { absent, ...base } = { ...task, polls: task.polls + 1 };
   const isLate = now - task.startedAt >= MAX_WATCH_MS;
   if (result.type === "task") {
     const isNew = removeTraceIds(task.envelope) !== removeTraceIds(result.envelope);
     const update = isNew && { envelope: result.envelope, version: task.version + 1 };
-    const known = { ...polled, ...update, failures: 0 };
+    const known = { ...base, ...update, failures: 0 };
     const { fileless = 0 } = task;
-    if (result.isFinal && !result.hasEnded && fileless < RESULT_POLLS)
-      return pause({ ...known, fileless: fileless + 1 }, 0);
-    if (result.isFinal) return end(known);
-    return isLate ? end(known, ENDED_WITHOUT_STATE.late) : pause(known, 0);
+    if (result.isFinal && !result.hasEnded && fileless < MAX_FILELESS_POLLS)
+      return pauseWatch({ ...known, fileless: fileless + 1 }, 0);
+    if (result.isFinal) return endWatch(known);
+    return isLate ? endWatch(known, ENDED_WITHOUT_STATE.late) : pauseWatch(known, 0);
   }
   const isAbsent = result.type === "absent";
   const counted = isAbsent ? { times: (absent?.times ?? 0) + 1, since: absent?.since ?? now } : absent;
-  const failed = { ...polled, failures: task.failures + 1, ...(counted && { absent: counted }) };
+  const failed = { ...base, failures: task.failures + 1, ...(counted && { absent: counted }) };
   if (isAbsent && counted && counted.times >= ABSENT.times && now - counted.since >= ABSENT.ms)
-    return end(failed, ENDED_WITHOUT_STATE.absent);
-  if (isLate) return end(failed, ENDED_WITHOUT_STATE.late);
-  return pause(failed, Math.min(result.retryAfterMs, MAX_RETRY_AFTER_MS));
+    return endWatch(failed, ENDED_WITHOUT_STATE.absent);
+  if (isLate) return endWatch(failed, ENDED_WITHOUT_STATE.late);
+  return pauseWatch(failed, Math.min(result.retryAfterMs, MAX_RETRY_AFTER_MS));
 
-  function end(watch: WatchedTask, refusal?: FailedResponse): WatchedTask {
+  function endWatch(watch: WatchedTask, refusal?: FailedResponse): WatchedTask {
     const ended = { at: now, ...(refusal && { refusal }) };
     return { ...watch, end: ended, version: task.version + 1, nextAt: now + rules.retentionMs };
   }
 
   /** Sets the next poll. The pause grows with the age of the task and with failures, and respects `retry-after`. */
-  function pause(watch: WatchedTask, retryAfterMs: number): WatchedTask {
+  function pauseWatch(watch: WatchedTask, retryAfterMs: number): WatchedTask {
     const { startedAt, failures } = watch;
-    const usual = Math.max(rules.intervalMs, Math.min((now - startedAt) / AGE_PART, OLD_PAUSE_MS));
-    const longer = Math.min(usual * 2 ** Math.max(0, failures - 1), MAX_PAUSE_MS);
-    const nextAt = now + Math.ceil(Math.max(longer, retryAfterMs) * (1 + 0.2 * rules.random));
+    const pauseMs = Math.max(
+      rules.intervalMs,
+      Math.min((now - startedAt) / PAUSES_PER_AGE, MAX_AGE_PAUSE_MS),
+    );
+    const backoffMs = Math.min(pauseMs * 2 ** Math.max(0, failures - 1), MAX_PAUSE_MS);
+    const nextAt = now + Math.ceil(Math.max(backoffMs, retryAfterMs) * (1 + 0.2 * rules.random));
     // a resumed watch may be older than `MAX_WATCH_MS`
     return { ...watch, nextAt: Math.max(now + rules.intervalMs, Math.min(nextAt, startedAt + MAX_WATCH_MS)) };
   }
@@ -164,6 +167,6 @@ export function getEndState({ envelope }: Pick<WatchedTask, "envelope">, { refus
 }
 
 /** Returns true if the watch has ended; false if a resumed watch ended with the same state as before. */
-export function isNewEnd({ end, told, ...task }: WatchedTask): boolean {
-  return end !== undefined && told !== getEndState(task, end);
+export function isNewEnd({ end, reportedState, ...task }: WatchedTask): boolean {
+  return end !== undefined && reportedState !== getEndState(task, end);
 }

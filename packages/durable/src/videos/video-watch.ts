@@ -1,20 +1,15 @@
 import type { ProxyPlugin } from "@sluice/worker-proxy";
-import {
-  definePlugin,
-  ensure,
-  type Job,
-  type PluginServer,
-  type StoredPart,
-} from "@sluice/worker-proxy/plugin";
+import { definePlugin, ensure, type Job, type StoredPart } from "@sluice/worker-proxy/plugin";
 import { persistentJob } from "../host/define.js";
 import { checkMilliseconds, checkNames } from "../shared/check-options.js";
+import { connectOnce } from "../shared/connect-once.js";
 import { createDeadLetterOperations, deadLetterStorage } from "./dead-letters.js";
 import { deliverEnd, nameHandlers } from "./deliver.js";
 import { DELIVER, DELIVERY_OPERATIONS, DELIVERY_TABLES } from "./deliveries.js";
 import type { EndHandler } from "./ends.js";
 import { createEventSource } from "./events.js";
 import { WATCH_TABLES } from "./rows.js";
-import { createServe } from "./serve.js";
+import { createWatchHandlers } from "./serve.js";
 import { createUserData } from "./user-data.js";
 import { POLL, type RowId, WATCH_OPERATIONS } from "./watches.js";
 
@@ -36,7 +31,7 @@ export interface VideoWatchOptions<Env = unknown> {
   readonly onEnd?: readonly EndHandler<Env>[];
 }
 
-const INTERVAL_MS = { min: 2_000, usual: 15_000, max: 60_000 };
+const INTERVAL_MS = { min: 2_000, fallback: 15_000, max: 60_000 };
 const RETENTION_MS = 7 * 24 * 60 * 60_000;
 
 /**
@@ -67,14 +62,14 @@ const RETENTION_MS = 7 * 24 * 60 * 60_000;
  */
 export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}): ProxyPlugin<Env> {
   const { rules, onEnd } = checkOptions(options);
-  let connected: PluginServer<Env> | undefined;
+  const { connect, getServer } = connectOnce<Env>("videoWatch");
   const handlers = nameHandlers(onEnd);
-  const events = createEventSource(server);
-  const serve = createServe({ server, rules, handlers: [...handlers.keys()], events });
-  const deliver: Job<RowId>["run"] = (context, input) => deliverEnd(server(), handlers, context, input);
-  // their second attempt only stores that the first one was lost, so it can always run
+  const events = createEventSource(getServer);
+  const watch = createWatchHandlers({ getServer, rules, handlers: [...handlers.keys()], events });
+  const deliver: Job<RowId>["run"] = (context, input) => deliverEnd(getServer(), handlers, context, input);
+  // the second attempt of these jobs only stores that the first attempt was lost, so it can always run
   const jobs: readonly Job<RowId>[] = [
-    persistentJob(POLL.name, serve.pollTask),
+    persistentJob(POLL.name, watch.pollTask),
     persistentJob(DELIVER.name, deliver),
   ];
   const route = { name: "videos", path: "/v1/video/generations/{id}/events", id: "task" } as const;
@@ -82,8 +77,8 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
     checks: onEnd.flatMap(({ checks = [] }) => checks),
     features: { videos: "video-events, video-watch" },
     routes: [
-      { ...route, method: "GET", serve: serve.serveEvents },
-      { ...route, method: "DELETE", serve: serve.removeTask },
+      { ...route, method: "GET", serve: watch.serveEvents },
+      { ...route, method: "DELETE", serve: watch.removeTask },
     ],
     storage: {
       tables: [...WATCH_TABLES, ...DELIVERY_TABLES, ...deadLetterStorage.tables],
@@ -95,25 +90,17 @@ export function videoWatch<Env = unknown>(options: VideoWatchOptions<Env> = {}):
       jobs: [...jobs, ...(deadLetterStorage.jobs ?? [])],
       sources: [events],
     },
-    connect(given: PluginServer<Env>) {
-      ensure(!connected, "videoWatch: belongs to one proxy; make another one");
-      connected = given;
-    },
-    send: serve.send,
-    responded: serve.responded,
-    userData: createUserData(server),
-    ...(onEnd.length > 0 && { operations: createDeadLetterOperations((env: Env) => server().host(env)) }),
+    connect,
+    send: watch.send,
+    responded: watch.responded,
+    userData: createUserData(getServer),
+    ...(onEnd.length > 0 && { operations: createDeadLetterOperations((env: Env) => getServer().host(env)) }),
   });
-
-  function server(): PluginServer<Env> {
-    ensure(connected, "videoWatch: give it to the plugins of a proxy");
-    return connected;
-  }
 }
 
 /** @throws {TypeError} for an invalid option */
 function checkOptions<Env>(options: VideoWatchOptions<Env>) {
-  const { intervalMs = INTERVAL_MS.usual, retentionMs = RETENTION_MS, onEnd = [] } = options;
+  const { intervalMs = INTERVAL_MS.fallback, retentionMs = RETENTION_MS, onEnd = [] } = options;
   checkNames("videoWatch", options, ["intervalMs", "retentionMs", "onEnd"]);
   const { min, max } = INTERVAL_MS;
   ensure(

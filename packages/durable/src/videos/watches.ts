@@ -9,7 +9,7 @@ import {
   createWatch,
   isNewEnd,
   isStale,
-  resume,
+  resumeWatch,
   type WatchedTask,
   type WatchRules,
 } from "./task.js";
@@ -27,7 +27,7 @@ export type RowId = { readonly id: string };
 /** Polls a task, and deletes it after its retention. */
 export const POLL = declareJob<RowId>("videos.poll");
 
-type Watched = RowId & {
+type WatchInput = RowId & {
   readonly userId: string;
   readonly rules: WatchRules;
   /** Maximum number of open watches of the user. */
@@ -35,12 +35,12 @@ type Watched = RowId & {
   /** In [0, 1). */
   readonly random: number;
 };
-type Start = Watched & {
+type StartInput = WatchInput & {
   readonly created: CreatedTask;
   /** The task in the gateway's response to the create; null if the response shows none. */
   readonly envelope: string | null;
 };
-type Apply = Watched & {
+type PollInput = WatchInput & {
   /** Unique id of the poll. */
   readonly run: string;
   /** Number of polls before this poll; -1 if this poll starts the watch. */
@@ -53,18 +53,21 @@ type Apply = Watched & {
 };
 
 /** Starts the watch of a new task. Returns false if the user has too many open watches. */
-export const startWatch = operation("videos.start", async (transaction, input: Start): Promise<boolean> => {
-  const { created, envelope, rules, random } = input;
-  if (await readWatch(transaction, input.id)) return true;
-  if (await hasOpenWatches(transaction, input.maxOpen)) return false;
-  const seen = { created, ...(envelope !== null && { envelope }) };
-  const task = createWatch(input, transaction.now, { ...rules, random }, seen);
-  await store(transaction, task, undefined);
-  return true;
-});
+export const startWatch = operation(
+  "videos.start",
+  async (transaction, input: StartInput): Promise<boolean> => {
+    const { created, envelope, rules, random } = input;
+    if (await readWatch(transaction, input.id)) return true;
+    if (await hasOpenWatches(transaction, input.maxOpen)) return false;
+    const seen = { created, ...(envelope !== null && { envelope }) };
+    const task = createWatch(input, transaction.now, { ...rules, random }, seen);
+    await storeAndSchedule(transaction, task, undefined);
+    return true;
+  },
+);
 
 /** The watch after a poll. `isNewEnd` is true if this poll ended the watch. */
-export type Applied = { readonly task: WatchedTask | null; readonly isNewEnd?: boolean };
+type AppliedPoll = { readonly task: WatchedTask | null; readonly isNewEnd?: boolean };
 
 /**
  * Applies the result of a poll. Changes nothing if another poll was stored first. `task` is null if the watch was
@@ -72,19 +75,19 @@ export type Applied = { readonly task: WatchedTask | null; readonly isNewEnd?: b
  */
 export const applyPoll = operation(
   "videos.applyPoll",
-  async (transaction, input: Apply): Promise<Applied> => {
+  async (transaction, input: PollInput): Promise<AppliedPoll> => {
     const { id, run, result, random, rules } = input;
     const { now } = transaction;
     const known = (await readWatch(transaction, id)) ?? null;
-    if (known?.polled === run) return { task: known, isNewEnd: isNewEnd(known) };
+    if (known?.lastPoll === run) return { task: known, isNewEnd: isNewEnd(known) };
     const isOvertaken = (known?.polls ?? -1) !== input.polls || (known?.end && !isStale(known, now));
     const cannotBegin =
       !known && (result.type !== "task" || (await hasOpenWatches(transaction, input.maxOpen)));
     if (isOvertaken || cannotBegin) return { task: known };
-    const open = known?.end ? resume(known) : known;
+    const open = known?.end ? resumeWatch(known) : known;
     const before = open ?? createWatch(input, now, { ...rules, random }, {});
-    const task = { ...applyResult(before, result, { ...rules, random }, now), polled: run };
-    await store(transaction, task, known ?? undefined);
+    const task = { ...applyResult(before, result, { ...rules, random }, now), lastPoll: run };
+    await storeAndSchedule(transaction, task, known ?? undefined);
     const hasEnded = isNewEnd(task);
     if (hasEnded && task.end && task.created)
       await addDeliveries(transaction, createEndedTask(task, task.end, input.hash), input.handlers);
@@ -92,7 +95,11 @@ export const applyPoll = operation(
   },
 );
 
-async function store(transaction: Transaction, task: WatchedTask, before: WatchedTask | undefined) {
+async function storeAndSchedule(
+  transaction: Transaction,
+  task: WatchedTask,
+  before: WatchedTask | undefined,
+) {
   const { id, nextAt, version } = task;
   await storeWatch(transaction, task);
   await transaction.schedule(POLL, { id, at: nextAt, input: { id } });

@@ -1,6 +1,5 @@
 import { ensure, readOption } from "@sluice/worker-proxy/plugin";
-import { rejectOnAbort } from "../shared/reject-on-abort.js";
-import { limitTime } from "../shared/time.js";
+import { abandonAfter } from "../shared/time.js";
 import { DeliveryError, type EndContext, type EndedTask, type EndHandler } from "../videos/ends.js";
 
 /** Options of {@link webhook}. */
@@ -51,7 +50,7 @@ export function webhook<Env = unknown>(options: WebhookOptions<Env>): EndHandler
   return Object.assign(deliver, { job: "webhook", checks: [readAddress, readSecrets] } as const);
 
   async function deliver(ended: EndedTask, { env, signal }: EndContext<Env>) {
-    const [address, secrets] = await readSetup(env);
+    const [address, secrets] = await readAddressAndSecrets(env);
     const body = JSON.stringify(createBody(ended));
     const id = `msg_${ended.id}`;
     const timestamp = String(Math.floor(Date.now() / 1000));
@@ -63,14 +62,8 @@ export function webhook<Env = unknown>(options: WebhookOptions<Env>): EndHandler
       "webhook-signature": (await Promise.all(signatures)).join(" "),
     };
     const init = { method: "POST", headers, body, redirect: "manual" } as const;
-    const post = (late: AbortSignal) => {
-      const either = AbortSignal.any([signal, late]);
-      return Promise.race([
-        send(new Request(address, { ...init, signal: either }), env),
-        rejectOnAbort(either),
-      ]);
-    };
-    const response = await limitTime(RESPONSE_MS, post).catch((cause: unknown) => {
+    const post = (limited: AbortSignal) => send(new Request(address, { ...init, signal: limited }), env);
+    const response = await abandonAfter(RESPONSE_MS, post, signal).catch((cause: unknown) => {
       throw new DeliveryError("the app could not be reached", { cause });
     });
     await response.body?.cancel();
@@ -79,7 +72,7 @@ export function webhook<Env = unknown>(options: WebhookOptions<Env>): EndHandler
     throw new DeliveryError(`the app responded with ${upstreamStatus}`, { upstreamStatus });
   }
 
-  async function readSetup(env: Env) {
+  async function readAddressAndSecrets(env: Env) {
     try {
       return await Promise.all([readAddress(env), readSecrets(env)]);
     } catch (cause) {
@@ -118,6 +111,6 @@ function checkSecrets(given: unknown): readonly Uint8Array<ArrayBuffer>[] {
 async function sign(secret: Uint8Array<ArrayBuffer>, text: string): Promise<string> {
   const hash = { name: "HMAC", hash: "SHA-256" };
   const key = await crypto.subtle.importKey("raw", secret, hash, false, ["sign"]);
-  const mark = await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(text));
-  return `v1,${btoa(String.fromCharCode(...new Uint8Array(mark)))}`;
+  const signature = await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(text));
+  return `v1,${btoa(String.fromCharCode(...new Uint8Array(signature)))}`;
 }

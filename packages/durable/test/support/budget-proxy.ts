@@ -29,7 +29,7 @@ export function setClock(now = START): void {
 export type Gateway = (request: Request) => Response | Promise<Response>;
 export const usage = (total_tokens: unknown) => Response.json({ choices: [], usage: { total_tokens } });
 
-interface Given {
+interface BudgetSetup {
   readonly options?: Partial<BudgetOptions>;
   readonly proxy?: Partial<ProxyOptions<unknown>>;
   readonly gateway?: Gateway;
@@ -42,14 +42,14 @@ interface Given {
  */
 export function openBudget({
   options,
-  proxy: more,
+  proxy: proxyOptions,
   gateway = () => usage(30),
   file = ":memory:",
-}: Given = {}) {
+}: BudgetSetup = {}) {
   const sent: Request[] = [];
   const events: RequestEvent[] = [];
-  const behind: Promise<unknown>[] = [];
-  const context: ProxyContext = { waitUntil: (promise) => void behind.push(promise) };
+  const background: Promise<unknown>[] = [];
+  const context: ProxyContext = { waitUntil: (promise) => void background.push(promise) };
   const plugin = budget({
     limits: { user: 100 },
     windowMs: HOUR,
@@ -77,8 +77,8 @@ export function openBudget({
       return gateway(request);
     },
     host,
-    ...more,
-    plugins: [plugin, probe, noteEvents, ...(more?.plugins ?? [])],
+    ...proxyOptions,
+    plugins: [plugin, probe, noteEvents, ...(proxyOptions?.plugins ?? [])],
   });
   let closing: Promise<void> | undefined;
   const close = () => {
@@ -122,11 +122,11 @@ export function openBudget({
       const counts = tables.map((table) => query(`SELECT COUNT(*) AS n FROM ${table} WHERE ${where}`));
       return (await Promise.all(counts)).map(([row]) => Number(row?.["n"]));
     },
-    /** Reserves an amount that has to fit. */
+    /** Reserves an amount, and expects that it fits. */
     async paid(...args: Parameters<typeof payable>) {
-      const given = await reserve(...args);
-      if (!("settle" in given)) throw new Error("nothing is left");
-      return given;
+      const reservation = await reserve(...args);
+      if (!("settle" in reservation)) throw new Error("the budget is spent");
+      return reservation;
     },
     state: (limit = "user", id = "ann", more: object = {}) =>
       plugin.read(limit, { env: {}, user: { id, ...more } }),
@@ -138,7 +138,7 @@ export function openBudget({
         headers,
       ),
     async budgets(user = "ann") {
-      await Promise.all(behind);
+      await Promise.all(background);
       return JSON.parse((await request(user, "/v1/budget")).text).budgets as Record<string, unknown>[];
     },
   };

@@ -19,8 +19,8 @@ export interface BudgetServer<Env> {
 
 /** Two processes with one database; the same one twice where there is one process. */
 export interface BudgetServers<Env> {
-  readonly one: BudgetServer<Env>;
-  readonly other: BudgetServer<Env>;
+  readonly firstServer: BudgetServer<Env>;
+  readonly secondServer: BudgetServer<Env>;
 }
 
 /** A window that ends in 2033: no test runs over its end. */
@@ -55,7 +55,7 @@ export function createBudgetServer<Env>(host: Host<Env>, env: Env): BudgetServer
 const respondWith = (total_tokens: unknown) => () =>
   Response.json({ choices: [], ...(total_tokens !== undefined && { usage: { total_tokens } }) });
 
-/** Sends a request, and waits for the work behind it. */
+/** Sends a request, and waits for the work that continues after its response. */
 async function send<Env>({ proxy, env }: BudgetServer<Env>, user: string, path: string, body?: object) {
   const behind: Promise<unknown>[] = [];
   const request = new Request(`https://proxy.example${path}`, {
@@ -93,26 +93,33 @@ type Scenario = <Env>(servers: BudgetServers<Env>, name: string) => Promise<void
 
 /** The scenarios by title. Each gets a name that no other one has, for its users. */
 export const BUDGET_SCENARIOS: Readonly<Record<string, Scenario>> = {
-  async "lets one of twenty requests at once pass if there is money for one"({ one, other }, name) {
+  async "lets one of twenty requests at once pass if there is money for one"(
+    { firstServer, secondServer },
+    name,
+  ) {
     gateway.respondWith(respondWith(10));
     const user = `10 ${name}`;
-    const all = await Promise.all(Array.from({ length: 20 }, (_, nth) => chat(nth % 2 ? one : other, user)));
+    const all = await Promise.all(
+      Array.from({ length: 20 }, (_, nth) => chat(nth % 2 ? firstServer : secondServer, user)),
+    );
     expect(all.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(all.filter(({ status }) => status === 429)).toHaveLength(19);
     expect(gateway.requests).toHaveLength(1);
-    expect(await readOwn(other, user)).toMatchObject({ spent: 10, reserved: 0, remaining: 0 });
+    expect(await readOwn(secondServer, user)).toMatchObject({ spent: 10, reserved: 0, remaining: 0 });
   },
 
-  async "adds each of forty requests at once, once"({ one, other }, name) {
+  async "adds each of forty requests at once, once"({ firstServer, secondServer }, name) {
     gateway.respondWith(respondWith(3));
     const user = `1000 ${name}`;
-    const all = await Promise.all(Array.from({ length: 40 }, (_, nth) => chat(nth % 2 ? one : other, user)));
+    const all = await Promise.all(
+      Array.from({ length: 40 }, (_, nth) => chat(nth % 2 ? firstServer : secondServer, user)),
+    );
     expect(all.every(({ status }) => status === 200)).toBe(true);
-    expect(await readOwn(one, user)).toMatchObject({ spent: 120, reserved: 0 });
+    expect(await readOwn(firstServer, user)).toMatchObject({ spent: 120, reserved: 0 });
   },
 
   async "spends the usage of a response, all that was reserved without one, and nothing after a refusal"(
-    { one, other },
+    { firstServer, secondServer },
     name,
   ) {
     const user = `1000 ${name}`;
@@ -123,13 +130,13 @@ export const BUDGET_SCENARIOS: Readonly<Record<string, Scenario>> = {
     ];
     for (const [spent, next] of ends) {
       gateway.respondWith(next);
-      await chat(one, user, 60);
-      expect(await readOwn(other, user)).toMatchObject({ spent, reserved: 0 });
+      await chat(firstServer, user, 60);
+      expect(await readOwn(secondServer, user)).toMatchObject({ spent, reserved: 0 });
     }
   },
 
   async "shows what one process has reserved to the other one, before the response is there"(
-    { one, other },
+    { firstServer, secondServer },
     name,
   ) {
     const user = `100 ${name}`;
@@ -143,64 +150,75 @@ export const BUDGET_SCENARIOS: Readonly<Record<string, Scenario>> = {
         return respondWith(20)();
       });
     });
-    const first = chat(one, user, 60);
+    const first = chat(firstServer, user, 60);
     await isSent;
-    expect(await readOwn(other, user)).toMatchObject({ spent: 0, reserved: 60, remaining: 40 });
-    expect(await chat(other, user, 60)).toMatchObject({ status: 429 });
+    expect(await readOwn(secondServer, user)).toMatchObject({ spent: 0, reserved: 60, remaining: 40 });
+    expect(await chat(secondServer, user, 60)).toMatchObject({ status: 429 });
     respond();
     expect(await first).toMatchObject({ status: 200 });
-    expect(await readOwn(other, user)).toMatchObject({ spent: 20, reserved: 0, remaining: 80 });
+    expect(await readOwn(secondServer, user)).toMatchObject({ spent: 20, reserved: 0, remaining: 80 });
   },
 
-  async "never lets more than a shared limit pass"({ one, other }, name) {
+  async "never lets more than a shared limit pass"({ firstServer, secondServer }, name) {
     gateway.respondWith(respondWith(10));
     const all = await Promise.all(
-      Array.from({ length: 150 }, (_, nth) => chat(nth % 2 ? one : other, `1000 ${nth % 5} of ${name}`)),
+      Array.from({ length: 150 }, (_, nth) =>
+        chat(nth % 2 ? firstServer : secondServer, `1000 ${nth % 5} of ${name}`),
+      ),
     );
     const passed = all.filter(({ status }) => status === 200).length;
     expect(passed).toBeLessThanOrEqual(100);
     expect(passed).toBeGreaterThanOrEqual(75);
     const refused = all.find(({ status }) => status === 429);
     expect(refused?.json).toMatchObject({ error: { code: "shared_budget_exhausted" } });
-    const reader = { env: other.env, user: { id: `1 of ${name}` } };
-    expect(await other.plugin.read("team", reader)).toMatchObject({ spent: 10 * passed, reserved: 0 });
+    const reader = { env: secondServer.env, user: { id: `1 of ${name}` } };
+    expect(await secondServer.plugin.read("team", reader)).toMatchObject({ spent: 10 * passed, reserved: 0 });
   },
 
-  async "is raised and reset by an operator"({ one, other }, name) {
+  async "is raised and reset by an operator"({ firstServer, secondServer }, name) {
     gateway.respondWith(respondWith(10));
     const user = `10 ${name}`;
-    const operate = (server: typeof one, operation: string, more: object = {}) =>
+    const operate = (server: typeof firstServer, operation: string, more: object = {}) =>
       send(server, "operator", `/v1/admin/budgets/${operation}`, { by: "user", user, ...more });
-    await chat(one, user);
-    expect((await operate(other, "raise", { amount: 5 })).json).toMatchObject({ limit: 15, remaining: 5 });
-    expect(await chat(one, user, 5)).toMatchObject({ status: 200 });
-    expect((await operate(one, "reset")).json).toMatchObject({ limit: 10, spent: 0 });
-    expect(await chat(other, user)).toMatchObject({ status: 200 });
-    expect((await send(one, user, "/v1/admin/budgets/reset", { by: "user", user })).status).toBe(404);
+    await chat(firstServer, user);
+    expect((await operate(secondServer, "raise", { amount: 5 })).json).toMatchObject({
+      limit: 15,
+      remaining: 5,
+    });
+    expect(await chat(firstServer, user, 5)).toMatchObject({ status: 200 });
+    expect((await operate(firstServer, "reset")).json).toMatchObject({ limit: 10, spent: 0 });
+    expect(await chat(secondServer, user)).toMatchObject({ status: 200 });
+    expect((await send(firstServer, user, "/v1/admin/budgets/reset", { by: "user", user })).status).toBe(404);
   },
 
-  async "is exported and erased with its user, and nobody else's (case 133)"({ one, other }, name) {
+  async "is exported and erased with its user, and nobody else's (case 133)"(
+    { firstServer, secondServer },
+    name,
+  ) {
     gateway.respondWith(respondWith(7));
     const [user, stays] = [`100 ${name}`, `100 ${name} stays`];
-    await chat(one, user);
-    await chat(other, stays);
-    expect(await exportUser(other.proxy, other.env, user)).toMatchObject({
+    await chat(firstServer, user);
+    await chat(secondServer, stays);
+    expect(await exportUser(secondServer.proxy, secondServer.env, user)).toMatchObject({
       data: { budgets: [{ by: "user", spent: 7 }] },
       failed: [],
     });
-    expect(await eraseUser(other.proxy, other.env, user)).toEqual({ erased: ["budgets"], failed: [] });
-    expect(await readOwn(one, user)).toMatchObject({ spent: 0 });
-    expect(await readOwn(one, stays)).toMatchObject({ spent: 7 });
+    expect(await eraseUser(secondServer.proxy, secondServer.env, user)).toEqual({
+      erased: ["budgets"],
+      failed: [],
+    });
+    expect(await readOwn(firstServer, user)).toMatchObject({ spent: 0 });
+    expect(await readOwn(firstServer, stays)).toMatchObject({ spent: 7 });
   },
 
-  async "is settled by the ticket of another process, once"({ one, other }, name) {
+  async "is settled by the ticket of another process, once"({ firstServer, secondServer }, name) {
     const user = `100 ${name}`;
-    const given = await one.plugin.reserve(payable(one, user, 60));
+    const given = await firstServer.plugin.reserve(payable(firstServer, user, 60));
     if (!("settle" in given)) throw new Error("nothing is left");
-    expect(await readOwn(other, user)).toMatchObject({ reserved: 60 });
-    await other.plugin.settleTicket?.(given.ticket ?? "", 5, other.env);
-    await other.plugin.settleTicket?.(given.ticket ?? "", 60, other.env);
+    expect(await readOwn(secondServer, user)).toMatchObject({ reserved: 60 });
+    await secondServer.plugin.settleTicket?.(given.ticket ?? "", 5, secondServer.env);
+    await secondServer.plugin.settleTicket?.(given.ticket ?? "", 60, secondServer.env);
     await given.settle({ total_tokens: 60 });
-    expect(await readOwn(one, user)).toMatchObject({ spent: 5, reserved: 0 });
+    expect(await readOwn(firstServer, user)).toMatchObject({ spent: 5, reserved: 0 });
   },
 };

@@ -12,7 +12,7 @@ export async function openFile(): Promise<string> {
   return join(folder, "rows.db");
 }
 
-/** Copies a database in the state in which a process would leave it that is killed now. */
+/** Copies a database in the state that a killed process would leave. */
 export async function copyDatabase(file: string): Promise<string> {
   const copy = `${file}.copy`;
   for (const part of ["", "-wal"]) await copyFile(file + part, copy + part).catch(() => {});

@@ -10,7 +10,7 @@ import { reading } from "../../src/host/define.js";
 import { openArchive } from "./file-archive.js";
 import { createMemoryBucket } from "./memory-bucket.js";
 
-type Given = NonNullable<Parameters<typeof openArchive>[0]>;
+type ArchiveSetup = NonNullable<Parameters<typeof openArchive>[0]>;
 
 const { prepare } = DatabaseSync.prototype;
 
@@ -28,10 +28,10 @@ const readRows = reading("tests/file-rows", async ({ key, query }) => {
 });
 
 /**
- * An archive whose process can end at each commit of its database, and before and after each call of its bucket and of the
+ * Opens an archive. Its process can end at each commit of its database, and before and after each call of its bucket and the
  * hosts of results. The next process starts with the database file of that moment.
  */
-export async function openEndingArchive(given: Given = {}) {
+export async function openEndingArchive(setup: ArchiveSetup = {}) {
   const folder = await mkdtemp(join(tmpdir(), "sluice-files-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const memory = createMemoryBucket();
@@ -61,16 +61,17 @@ export async function openEndingArchive(given: Given = {}) {
     steps += 1;
     if (steps !== endsAt) return;
     endsAt = Number.POSITIVE_INFINITY;
-    const left = getFile();
+    const endedFile = getFile();
     process += 1;
-    for (const part of ["", "-wal"]) if (existsSync(left + part)) copyFileSync(left + part, getFile() + part);
+    for (const part of ["", "-wal"])
+      if (existsSync(endedFile + part)) copyFileSync(endedFile + part, getFile() + part);
   }
 
-  /** Makes a call of a process; it never returns where the process ends. */
-  async function call<T>(mine: number, work: () => Promise<T>, name?: FaultyCall): Promise<T> {
+  /** Makes a call of a process. The call never returns if the process ends during it. */
+  async function call<T>(ownProcess: number, work: () => Promise<T>, name?: FaultyCall): Promise<T> {
     const live = async () => {
-      if (mine === process) countStep();
-      if (mine !== process) await new Promise(() => {});
+      if (ownProcess === process) countStep();
+      if (ownProcess !== process) await new Promise(() => {});
     };
     await live();
     if (name && faulty.has(name)) throw new Error(`the bucket refused ${name}`);
@@ -79,32 +80,34 @@ export async function openEndingArchive(given: Given = {}) {
     return result;
   }
 
-  function createBucket(mine: number): Bucket {
+  function createBucket(ownProcess: number): Bucket {
     const { bucket } = memory;
     const openUpload = (upload: MultipartUpload): MultipartUpload => ({
       uploadId: upload.uploadId,
-      uploadPart: (...part) => call(mine, () => upload.uploadPart(...part), "uploadPart"),
-      complete: (list) => call(mine, () => upload.complete(list), "complete"),
-      abort: () => call(mine, () => upload.abort(), "abort"),
+      uploadPart: (...part) => call(ownProcess, () => upload.uploadPart(...part), "uploadPart"),
+      complete: (list) => call(ownProcess, () => upload.complete(list), "complete"),
+      abort: () => call(ownProcess, () => upload.abort(), "abort"),
     });
     return {
-      put: (...file) => call(mine, () => bucket.put(...file), "put"),
+      put: (...file) => call(ownProcess, () => bucket.put(...file), "put"),
       get: (...file) => bucket.get(...file),
       head: (...file) => bucket.head(...file),
-      delete: (keys) => call(mine, () => bucket.delete(keys), "delete"),
+      delete: (keys) => call(ownProcess, () => bucket.delete(keys), "delete"),
       createMultipartUpload: async (...file) =>
-        openUpload(await call(mine, () => bucket.createMultipartUpload(...file))),
+        openUpload(await call(ownProcess, () => bucket.createMultipartUpload(...file))),
       resumeMultipartUpload: (...file) => openUpload(bucket.resumeMultipartUpload(...file)),
     };
   }
 
-  const archive = openArchive({ ...given, file: getFile(), bucket: createBucket(process) });
-  const fetched = globalThis.fetch;
-  vi.stubGlobal("fetch", (...request: Parameters<typeof fetch>) => call(process, () => fetched(...request)));
+  const archive = openArchive({ ...setup, file: getFile(), bucket: createBucket(process) });
+  const fetchSource = globalThis.fetch;
+  vi.stubGlobal("fetch", (...request: Parameters<typeof fetch>) =>
+    call(process, () => fetchSource(...request)),
+  );
   let store = archive.files;
   const stores = [store];
 
-  /** Lets timers ring until some work is done, or its process has ended. */
+  /** Lets time pass until some work is done, or its process has ended. */
   async function drive<T>(work: Promise<T>, hasEnded = () => false): Promise<T | undefined> {
     let isDone = false;
     const end = () => {
@@ -126,20 +129,20 @@ export async function openEndingArchive(given: Given = {}) {
     countBytes: memory.countBytes,
     countUploads: memory.countUploads,
     /** Ends all processes. */
-    close: () => drive(Promise.all(stores.map((one) => one.close()))),
+    close: () => drive(Promise.all(stores.map((opened) => opened.close()))),
     get store() {
       return store;
     },
     /** The events of all processes. */
-    events: () => stores.flatMap((one) => one.jobEvents()),
+    events: () => stores.flatMap((opened) => opened.jobEvents()),
     /** Does some work in a process that ends at step `count` of the work. Returns false if the work has fewer steps. */
     async endDuring(count: number, work: () => Promise<unknown>): Promise<boolean> {
-      const mine = process;
+      const ownProcess = process;
       steps = 0;
       endsAt = count;
-      await drive(work(), () => mine !== process);
+      await drive(work(), () => ownProcess !== process);
       endsAt = Number.POSITIVE_INFINITY;
-      if (mine === process) return false;
+      if (ownProcess === process) return false;
       void store.close().catch(() => {});
       store = archive.open({ file: getFile(), bucket: createBucket(process) });
       stores.push(store);

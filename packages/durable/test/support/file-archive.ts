@@ -1,12 +1,12 @@
 import type { JobEvent } from "@sluice/worker-proxy";
 import { expect, onTestFinished, vi } from "vitest";
 import type { FileStoreOptions } from "../../src/file-store/files/options.js";
-import { createFile, openFileStore, starts, type Upload, useClock } from "./file-store.js";
+import { createFile, firstBytes, openFileStore, type Upload, useClock } from "./file-store.js";
 
 type Serve = (request: Request) => Response | Promise<Response>;
 
-export const imageBytes = createFile(starts.png, 50_000);
-export const video = createFile(starts.mp4, 200_000);
+export const imageBytes = createFile(firstBytes.png, 50_000);
+export const video = createFile(firstBytes.mp4, 200_000);
 /** The host of results. */
 export const CDN = "https://cdn.example.com";
 
@@ -21,7 +21,7 @@ export const redirectTo =
   () =>
     new Response(null, { status: 302, headers: { location } });
 
-/** Sends half of a file, and the rest when it is told to. */
+/** Sends half of a file, and the rest when `finish` is called. */
 export function holdFile(bytes: Uint8Array<ArrayBuffer>) {
   let finish = () => {};
   let begin = () => {};
@@ -51,12 +51,12 @@ interface Copy extends Upload {
 
 type Stored = Pick<NonNullable<Parameters<typeof openFileStore>[0]>, "bucket" | "file" | "host" | "before">;
 
-interface Given extends Stored {
+interface ArchiveSetup extends Stored {
   readonly archive?: Exclude<FileStoreOptions["archive"], undefined>;
   readonly options?: Partial<FileStoreOptions<unknown>>;
 }
 
-/** The hosts of results, which note each request. Other addresses have no host. */
+/** Opens the hosts of results, and records each request. Requests to other addresses fail. */
 export function openSources() {
   const requests: Request[] = [];
   const sources = new Map<string, Serve>();
@@ -78,10 +78,10 @@ export function openSources() {
 }
 
 /**
- * A proxy with an archive, before a gateway whose tasks have succeeded at once. The prompt of a task is its id. The task
- * `failed` has failed, and `fileless` has no file.
+ * Opens a proxy with an archive. At its gateway, each task succeeds at once, and its prompt is its id. The task `failed`
+ * fails, and `fileless` has no file.
  */
-export function openArchive({ archive = true, options, ...stored }: Given = {}) {
+export function openArchive({ archive = true, options, ...stored }: ArchiveSetup = {}) {
   const clock = useClock();
   const sources = openSources();
   sources.serve("video.mp4", serveFile(video));
@@ -113,7 +113,7 @@ export function openArchive({ archive = true, options, ...stored }: Given = {}) 
   };
   const files = open();
 
-  /** Lets timers ring until a check is met. */
+  /** Lets time pass, and polls a value for an expectation. */
   const until = <T>(check: () => T | Promise<T>) =>
     expect.poll(async () => {
       await clock.run(50);
@@ -131,14 +131,14 @@ export function openArchive({ archive = true, options, ...stored }: Given = {}) 
     findCopies: files.findCopies,
     failures: files.failures,
     copyEvents: files.copyEvents,
-    point: (next: typeof findAddress) => {
+    setFindAddress: (next: typeof findAddress) => {
       findAddress = next;
     },
   };
 
   function describe(store: ReturnType<typeof openFileStore>) {
     return {
-      /** Creates a task, and returns its id as its user knows it. */
+      /** Creates a task. Returns the id that the client receives. */
       async create(prompt = "video", user = "user-1") {
         const response = await store.post(
           "/v1/video/generations",

@@ -21,15 +21,14 @@ export const SECRET = "a secret of at least 32 characters, for tests";
 export const MINUTE_MS = 60_000;
 export const DAY_MS = 86_400_000;
 /** Size of a part. */
-export const PART = 8_388_608;
+export const PART_BYTES = 8_388_608;
 
-/** The first bytes of files. */
-export const starts = {
+export const firstBytes = {
   png: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a],
   mp4: [0, 0, 0, 0x20, 0x66, 0x74, 0x79, 0x70, 0x69, 0x73, 0x6f, 0x6d],
 };
 
-/** Makes a file of a size with the first bytes of a type. No two parts of it are alike. */
+/** Creates a file that begins with the bytes of a type. All its parts differ. */
 export function createFile(start: readonly number[] | string, bytes: number): Uint8Array<ArrayBuffer> {
   const file = new Uint8Array(bytes);
   for (let at = 0; at < bytes; at += 1) file[at] = (at * 7 + (at >> 13)) & 0x7f;
@@ -37,7 +36,7 @@ export function createFile(start: readonly number[] | string, bytes: number): Ui
   return file;
 }
 
-export const png = createFile(starts.png, 1000);
+export const png = createFile(firstBytes.png, 1000);
 
 /** State of an upload, as the client sees it. */
 export interface Upload {
@@ -56,7 +55,7 @@ interface RequestFields extends Omit<RequestInit, "body"> {
   readonly body?: BodyInit | undefined;
 }
 
-interface Given {
+interface StoreSetup {
   readonly options?: Partial<FileStoreOptions<unknown>>;
   readonly proxy?: Partial<ProxyOptions<unknown>>;
   readonly bucket?: Bucket;
@@ -78,7 +77,7 @@ export function useClock() {
     async pass(ms: number): Promise<void> {
       vi.setSystemTime(Date.now() + ms);
       // the host looks for due jobs at an interval, which these steps cover
-      for (let look = 0; look < 4; look += 1) {
+      for (let step = 0; step < 4; step += 1) {
         await vi.advanceTimersByTimeAsync(600);
         await new Promise((resolve) => setImmediate(resolve));
       }
@@ -89,23 +88,23 @@ export function useClock() {
 /** Opens a proxy with a file store on a host in memory. Its gateway accepts everything. `authorization` is the user's id. */
 export function openFileStore({
   options,
-  proxy: more,
-  bucket: given,
+  proxy: proxyOptions,
+  bucket: ownBucket,
   file = ":memory:",
   host = nodeHost({ file, env: {} }),
   before = [],
-}: Given = {}) {
+}: StoreSetup = {}) {
   const memory = createMemoryBucket();
   const sent: Request[] = [];
   const events: ProxyEvent[] = [];
   const logs: string[] = [];
   const log = vi.spyOn(console, "error").mockImplementation((line) => void logs.push(String(line)));
   const plugin = fileStore({
-    bucket: () => given ?? memory.bucket,
+    bucket: () => ownBucket ?? memory.bucket,
     secret: () => SECRET,
     ...options,
   });
-  const behind: Promise<unknown>[] = [];
+  const background: Promise<unknown>[] = [];
   const proxy = createProxy({
     baseURL: "https://gateway.example",
     apiKey: () => "sk-7Qx2LmZp9Rt4Vw8YbN3cKd6Fg",
@@ -129,7 +128,7 @@ export function openFileStore({
       health(),
       definePlugin({ onEvent: (event: ProxyEvent) => void events.push(event) }),
     ],
-    ...more,
+    ...proxyOptions,
   });
   let closing: Promise<void> | undefined;
   // a fake clock would let the default wait pass before a busy machine has run the jobs
@@ -139,17 +138,17 @@ export function openFileStore({
     void close().then(() => {
       isClosed = true;
     });
-    // jobs that have begun end first: their timers have to ring
+    // closing waits for running jobs, which wait for timers
     while (!isClosed && vi.isFakeTimers()) await vi.advanceTimersByTimeAsync(1000);
     await close();
     log.mockRestore();
   });
 
-  /** Sends a request of a user, of `user-1` unless told otherwise; without a user for `user: ""`. */
+  /** Sends a request of a user. `user: ""` sends it without a user. @default `user-1` */
   const request = (path: string, { user = "user-1", headers, ...init }: RequestFields = {}) => {
     const url = new URL(path.startsWith("http") ? path : `/api${path}`, "https://app.example");
     const all = { ...(user && { authorization: user }), ...(headers as Record<string, string>) };
-    const context = { waitUntil: (promise: Promise<unknown>) => void behind.push(promise) };
+    const context = { waitUntil: (promise: Promise<unknown>) => void background.push(promise) };
     return proxy.fetch(new Request(url, { ...init, headers: all } as RequestInit), {}, context);
   };
 
@@ -164,7 +163,7 @@ export function openFileStore({
     return request(path, { method, ...fields, ...duplex, headers, body: body as BodyInit });
   };
 
-  /** Sends a file that has to be stored. */
+  /** Uploads a file, and expects success. */
   const store = async (
     body: Uint8Array<ArrayBuffer> = png,
     fields?: Parameters<typeof upload>[1],
@@ -185,17 +184,17 @@ export function openFileStore({
     request,
     upload,
     close,
-    /** Waits for work behind responses. */
-    settle: async () => void (await Promise.all(behind.splice(0))),
+    /** Waits for work background responses. */
+    settle: async () => void (await Promise.all(background.splice(0))),
     /** The events of uploads and copies. */
     jobEvents: () => events.filter((event): event is JobEvent => event.type !== "request"),
     store,
     /** Stores the first part of a longer file. */
     begin: (whole: Uint8Array<ArrayBuffer>, user = "user-1") =>
-      store(whole.slice(0, PART), { user, headers: { "upload-length": String(whole.length) } }),
+      store(whole.slice(0, PART_BYTES), { user, headers: { "upload-length": String(whole.length) } }),
     /** Sends the part at an offset. */
     sendPart: (id: string, whole: Uint8Array<ArrayBuffer>, offset: number, user = "user-1") =>
-      upload(whole.slice(offset, offset + PART), {
+      upload(whole.slice(offset, offset + PART_BYTES), {
         user,
         path: `/v1/uploads/${id}`,
         method: "PATCH",
@@ -218,7 +217,6 @@ export function openFileStore({
         readonly files: readonly Upload[];
         readonly next?: string;
       },
-    /** Does an operator's work for a user. */
     erase: (user = "user-1") => plugin.userData?.eraseUser({}, user),
     async export(user = "user-1") {
       const items: object[] = [];
@@ -238,16 +236,13 @@ export function openFileStore({
 
 /** Reads the code of an error. */
 export async function readCode(response: Response | Promise<Response>): Promise<readonly [number, string]> {
-  const { status, text } = await (async () => {
-    const settled = await response;
-    return { status: settled.status, text: await settled.text() };
-  })();
-  return [status, (JSON.parse(text) as { error: { code: string } }).error.code];
+  const refused = await response;
+  return [refused.status, ((await refused.json()) as { error: { code: string } }).error.code];
 }
 
 export const readBytes = async (response: Response) => new Uint8Array(await response.arrayBuffer());
 
-/** Makes a body that sends all but its last byte, and that byte when it is told to. */
+/** Creates a body that sends its last byte when `finish` is called. */
 export function holdBody(file: Uint8Array<ArrayBuffer>) {
   let finish = () => {};
   const body = new ReadableStream<Uint8Array>({

@@ -8,7 +8,7 @@ interface Given {
   readonly gateway?: string;
   /** The Worker, with the class `Sluice`. */
   readonly fixture?: string;
-  /** Bindings of the Worker beside the bucket, the class and the gateway. */
+  /** Further bindings of the Worker. */
   readonly bindings?: Readonly<Record<string, string>>;
 }
 
@@ -42,7 +42,7 @@ export async function startFilesInWorkerd({
   });
   await miniflare.ready;
   const url = await miniflare.unsafeGetDirectURL(name);
-  /** Sends a request of a user, of `user-1` unless told otherwise. */
+  /** Sends a request of a user. @default `user-1` */
   const request = (path: string, { user = "user-1", headers, ...init }: RequestFields = {}) =>
     fetch(new URL(path, url), { ...init, headers: { authorization: user, ...headers } });
 

@@ -8,7 +8,7 @@ interface Held {
 
 type Call = "put" | "delete" | "complete" | "uploadPart" | "createMultipartUpload" | "abort";
 
-/** A bucket in memory, whose calls can fail or wait. */
+/** Creates a bucket in memory. Its calls can fail or wait. */
 export function createMemoryBucket() {
   const files = new Map<string, Held>();
   const uploads = new Map<string, { readonly type: string; readonly parts: Map<number, Held> }>();

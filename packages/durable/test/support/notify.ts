@@ -8,6 +8,6 @@ const readHeaders = ({ rawHeaders }: Recorded) =>
     rawHeaders.flatMap((name, at) => (at % 2 ? [] : [[name.toLowerCase(), rawHeaders[at + 1]]])),
   ) as Record<string, string>;
 
-/** Reads a webhook as the app does; throws for one that is not signed. */
+/** Reads a webhook as the app does. @throws for an invalid signature */
 export const readWebhook = (request: Recorded): unknown =>
   new Webhook(WEBHOOK_SECRET).verify(request.body, readHeaders(request));

@@ -23,7 +23,7 @@ export async function startReplica(primary: PostgresServer): Promise<Replica> {
   const admin = await connect(primary.url);
   const { rows } = await admin.query<{ data_directory: string }>("SHOW data_directory");
   await admin.query("SELECT pg_backup_start('replica', true)");
-  // as the server's user, who alone may read its files
+  // only the server's user may read its files
   await admin.query(
     `COPY (SELECT 1) TO PROGRAM 'cat > /dev/null; cp -a ${rows[0]?.data_directory} ${folder}; rm ${folder}/data/postmaster.pid'`,
   );
@@ -66,7 +66,7 @@ export async function startReplica(primary: PostgresServer): Promise<Replica> {
   };
 }
 
-/** Stops a server at once, as a crash does. */
+/** Stops a server immediately, like a crash. */
 export async function crashServer({ url, stop }: PostgresServer): Promise<void> {
   const admin = await connect(url);
   const { rows } = await admin.query<{ pid: number }>(

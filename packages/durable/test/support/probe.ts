@@ -2,7 +2,7 @@ import type { ProxyPlugin } from "@sluice/worker-proxy";
 import { definePlugin, type PluginServer } from "@sluice/worker-proxy/plugin";
 import { operation } from "../../src/host/define.js";
 
-/** Runs any statement in the database of a proxy, whose file its host may have locked. */
+/** Runs any statement in the database of a proxy through its host, because the host may have locked the file. */
 export function createProbe() {
   let server: PluginServer | undefined;
   const probe = operation<{ sql: string }, readonly Record<string, unknown>[]>(

@@ -49,7 +49,7 @@ export async function startS3() {
   });
   const inTurn = createTurns();
   completeStore(server.store, inTurn);
-  server.middleware.unshift(endsUploads(server.store, inTurn));
+  server.middleware.unshift(endUploads(server.store, inTurn));
   const { port } = await server.run();
   const options: S3BucketOptions = {
     endpoint: `http://127.0.0.1:${port}`,
@@ -72,7 +72,7 @@ export async function startS3() {
 const findFolder = (store: Store, uploadId: string) =>
   join(store.getResourcePath("media", undefined, "uploads"), uploadId);
 
-/** @throws {Error} 404 as S3 has it */
+/** @throws {Error} S3's 404 for a missing upload */
 async function checkUpload(store: Store, uploadId: string): Promise<void> {
   await access(join(findFolder(store, uploadId), "key")).catch(() => {
     throw new S3Error("NoSuchUpload", "There is no such upload.");
@@ -91,7 +91,7 @@ function createTurns(): Turns {
   };
 }
 
-/** S3's own behaviour where s3rver has another: uploads that have ended, a range of the first byte, writes at once. */
+/** Corrects s3rver where it differs from S3: ended uploads, a range of the first byte, concurrent writes. */
 function completeStore(store: Store, inTurn: Turns): void {
   const { putPart, putObject, putObjectMultipart, getObject } = store;
   store.putPart = async (bucket, uploadId, ...part) => {
@@ -99,16 +99,16 @@ function completeStore(store: Store, inTurn: Turns): void {
     return await putPart.call(store, bucket, uploadId, ...part);
   };
   store.putObject = async (object) => {
-    // read before its turn: the body of a client that leaves may never end
+    // read the body before its turn: the body of a disconnected client may never end
     object.content = Readable.from([Buffer.concat(await object.content.toArray())]);
     return await inTurn(() => putObject.call(store, object));
   };
-  const ofTurn = Object.assign(Object.create(store) as Store, { putObject });
+  const turnStore = Object.assign(Object.create(store) as Store, { putObject });
   // s3rver hangs if another request for the same upload removes the parts while it opens them
   store.putObjectMultipart = (bucket, uploadId, ...parts) =>
     inTurn(async () => {
       await checkUpload(store, uploadId);
-      return await putObjectMultipart.call(ofTurn, bucket, uploadId, ...parts);
+      return await putObjectMultipart.call(turnStore, bucket, uploadId, ...parts);
     });
   store.getObject = async (bucket, key, range) => {
     const object = await getObject.call(store, bucket, key, range);
@@ -121,8 +121,8 @@ function completeStore(store: Store, inTurn: Turns): void {
   };
 }
 
-/** Ends an upload, which s3rver can't: it refuses the method, once it has checked the signature. */
-function endsUploads(store: Store, inTurn: Turns): Server["middleware"][number] {
+/** Adds the request that aborts an upload. s3rver refuses its method after it has checked the signature. */
+function endUploads(store: Store, inTurn: Turns): Server["middleware"][number] {
   return async (context, next) => {
     try {
       await next();
@@ -139,7 +139,7 @@ function endsUploads(store: Store, inTurn: Turns): Server["middleware"][number] 
   };
 }
 
-/** The cipher of s3rver's cursors by the name that OpenSSL 3 still has: three equal keys are one. */
+/** Replaces DES, which s3rver's cursors need and OpenSSL 3 lacks, with Triple DES of three equal keys. */
 for (const name of ["createCipheriv", "createDecipheriv"]) {
   const all = crypto as unknown as Record<string, (algorithm: string, key: Buffer, iv: Buffer) => unknown>;
   const create = all[name];

@@ -6,7 +6,7 @@ import type { PostgresServer } from "./postgres-server.js";
 import { openTCPProxy } from "./tcp-proxy.js";
 
 /*
- * Proxies on one Postgres, as processes have them: each with a network of its own, which a test cuts.
+ * Proxies on one Postgres, each like a separate process: a test can cut the network of each proxy.
  */
 
 export { RESERVED, sharedOptions };
@@ -68,8 +68,8 @@ export async function openSharedProxy({ server, schema, ...options }: Given) {
       return budgets[0];
     },
     async close() {
-      network.join();
-      network.goOn();
+      network.restore();
+      network.release();
       await host.close(0);
       network.close();
     },

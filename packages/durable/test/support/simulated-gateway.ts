@@ -1,7 +1,7 @@
 import type { Random } from "../../../worker-proxy/test/support/random.js";
 import { DAY, MINUTE, refusal, task } from "./watched.js";
 
-/* A gateway that has trouble, and knows what it has said about a task: a watch may report no more than that. */
+/* A faulty gateway that records its statements about a task. A watch may report nothing else. */
 
 type Respond = () => Response | Promise<Response>;
 
@@ -9,7 +9,7 @@ const page = (status = 200) =>
   new Response("<!doctype html>", { status, headers: { "content-type": "text/html" } });
 
 /** Responses that say nothing about a task. */
-const troubles: readonly Respond[] = [
+const faults: readonly Respond[] = [
   ...[400, 401, 402, 403, 410, 500].map((status) => () => refusal(status)),
   () => refusal(503, { "retry-after": "864000" }),
   () => refusal(429, { "retry-after": new Date(Date.now() + 40 * DAY).toUTCString() }),
@@ -20,29 +20,29 @@ const troubles: readonly Respond[] = [
   () => new Response(null, { status: 302, headers: { location: "https://elsewhere.example" } }),
   () => Promise.reject(new TypeError("connection lost")),
 ];
-/** States that the interface does not name final. */
-const open = ["NOT_START", "SUBMITTED", "QUEUED", "IN_PROGRESS", "UNKNOWN", "paused", ""];
+/** States that the spec does not name final. */
+const pendingStates = ["NOT_START", "SUBMITTED", "QUEUED", "IN_PROGRESS", "UNKNOWN", "paused", ""];
 /** Polls within five minutes that make a task unknown. */
 const ABSENT = { times: 5, ms: 5 * MINUTE };
 
-/** The gateway of one task of a user. */
+/** Simulates the gateway for one task of a user. */
 export function simulateGateway(random: Random) {
   const gateway = {
     startedAt: Date.now(),
     isOver: false,
-    /** True once it has no trouble any more. */
-    isWell: false,
+    /** True once the gateway has no more faults. */
+    isHealthy: false,
     last: random.rarely(0.2) ? "FAILURE" : "SUCCESS",
     /** Times at which it was polled. */
     polls: [] as number[],
-    /** True once it has not known the task for so long that the watch may say so. */
+    /** True once the task was unknown for long enough to be reported as absent. */
     mayBeAbsent: false,
     respond,
-    /** The watch has stored the last response. */
+    /** Called after the watch has stored the last response. */
     noteStored: () => {
       before = absent;
     },
-    /** The process or its database was lost, and perhaps the last response with it. */
+    /** Called when the last response may be lost with its process or database. */
     noteLost: () => {
       absent = before;
     },
@@ -54,10 +54,10 @@ export function simulateGateway(random: Random) {
 
   function respond(): Response | Promise<Response> {
     gateway.polls.push(Date.now());
-    if (!gateway.isWell && random.rarely(0.4)) return denyTask();
-    if (!gateway.isWell && random.rarely(0.5)) return random.one(troubles)();
+    if (!gateway.isHealthy && random.rarely(0.4)) return denyTask();
+    if (!gateway.isHealthy && random.rarely(0.5)) return random.one(faults)();
     absent = { times: 0, since: 0 };
-    return gateway.isOver ? endTask() : task(random.one(open));
+    return gateway.isOver ? endTask() : task(random.one(pendingStates));
   }
 
   function denyTask(): Response {

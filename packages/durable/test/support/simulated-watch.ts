@@ -41,21 +41,21 @@ interface Process {
   exportUser(): Promise<readonly unknown[]>;
 }
 
-/** A proxy with a watch whose process can end at any operation, and whose operations fail. */
+/** Starts a proxy that watches videos. Its process can crash at any operation, and its operations can fail. */
 export async function simulateWatch(random: Random) {
   const first = await openFile();
   const events: JobEvent[] = [];
   const webhooks: Webhook[] = [];
-  /** Ids of the ends that the function of the app has got. */
-  const booked: string[] = [];
+  /** Ids of the ends that the handler of the app has received. */
+  const handledEnds: string[] = [];
   const gateways = new Map<string, SimulatedGateway>();
   const simulation = {
     events,
     webhooks,
-    booked,
+    handledEnds,
     /** Events of ends that the gateway has not shown. */
-    lies: [] as string[],
-    /** True while operations fail, and the app does. */
+    falseEvents: [] as string[],
+    /** True while operations and the app can fail. */
     isFaulty: true,
     /** Number of operations until the process ends. */
     operationsUntilCrash: Number.POSITIVE_INFINITY,
@@ -64,18 +64,18 @@ export async function simulateWatch(random: Random) {
     faults: 0,
     gateways,
     current: undefined as unknown as Process,
-    /** Resolves when the process has ended, and the next one has begun. */
+    /** Ends the process, and starts the next process. */
     crash,
   };
   simulation.current = start(first);
   return simulation;
 
   function start(file: string): Process {
-    let isGone = false;
+    let hasCrashed = false;
     const host = nodeHost({ file, env: {} });
     let bound!: BoundHost;
     const plugin = videoWatch({
-      onEnd: [createHook(() => isGone), bookVideo],
+      onEnd: [createHook(() => hasCrashed), handleEnd],
     });
     const proxy = createProxy({
       baseURL: "https://gateway.example",
@@ -89,7 +89,7 @@ export async function simulateWatch(random: Random) {
         plugin,
         definePlugin({
           onEvent(event: ProxyEvent) {
-            if (!isGone && event.type !== "request") noteEvent(event as never);
+            if (!hasCrashed && event.type !== "request") noteEvent(event as never);
           },
         }),
       ],
@@ -103,7 +103,7 @@ export async function simulateWatch(random: Random) {
         },
       },
       fetch: async (request) => {
-        if (isGone) return new Promise(() => {});
+        if (hasCrashed) return new Promise(() => {});
         if (request.method === "POST") return createTask();
         const id = new URL(request.url).pathname.split("/").at(-1) ?? "";
         return (gateways.get(id) as SimulatedGateway).respond();
@@ -126,12 +126,13 @@ export async function simulateWatch(random: Random) {
     };
 
     function end(): string {
-      isGone = true;
+      hasCrashed = true;
       for (const gateway of gateways.values()) gateway.noteLost();
-      const next = `${first}.${simulation.crashes}`;
-      // at once: nothing is written in between
-      for (const part of ["", "-wal"]) if (existsSync(file + part)) copyFileSync(file + part, next + part);
-      return next;
+      const nextFile = `${first}.${simulation.crashes}`;
+      // copy synchronously, so that nothing is written in between
+      for (const part of ["", "-wal"])
+        if (existsSync(file + part)) copyFileSync(file + part, nextFile + part);
+      return nextFile;
     }
 
     async function runStep<Output>(
@@ -140,7 +141,7 @@ export async function simulateWatch(random: Random) {
       input: unknown,
     ): Promise<Output> {
       const gateway = name === "videos.applyPoll" ? gateways.get((input as { id: string }).id) : undefined;
-      if (isGone) return new Promise(() => {});
+      if (hasCrashed) return new Promise(() => {});
       simulation.operationsUntilCrash -= 1;
       if (simulation.operationsUntilCrash <= 0) {
         simulation.operationsUntilCrash = Number.POSITIVE_INFINITY;
@@ -193,7 +194,7 @@ export async function simulateWatch(random: Random) {
       (code !== "task_not_found" || mayBeAbsent) &&
       (outcome !== "complete" || last === "SUCCESS") &&
       (outcome !== "error" || (last === "FAILURE" && code === "task_failed"));
-    if (!isTrue) simulation.lies.push(`${outcome} ${code}`);
+    if (!isTrue) simulation.falseEvents.push(`${outcome} ${code}`);
   }
 
   function createTask(): Response {
@@ -202,12 +203,12 @@ export async function simulateWatch(random: Random) {
     return Response.json({ id, status: "queued" });
   }
 
-  function createHook(isGone: () => boolean) {
+  function createHook(hasCrashed: () => boolean) {
     return webhook({
       url: "https://app.example/hook",
       secret: () => SECRET,
       async fetch(request) {
-        if (isGone()) return new Promise(() => {});
+        if (hasCrashed()) return new Promise(() => {});
         const status = simulation.isFaulty ? random.one([204, 204, 204, 500, 503, 410, 404]) : 204;
         const body = (await request.json()) as { type: string; data: { id: string } };
         webhooks.push({
@@ -222,9 +223,9 @@ export async function simulateWatch(random: Random) {
     });
   }
 
-  async function bookVideo({ id }: EndedTask): Promise<void> {
+  async function handleEnd({ id }: EndedTask): Promise<void> {
     if (simulation.isFaulty && random.rarely(0.4)) throw new Error("a mistake of the app");
-    booked.push(id);
+    handledEnds.push(id);
   }
 }
 

@@ -83,22 +83,21 @@ export function openGateway(respond: Respond = () => Response.json({ id: "1" }))
         },
       };
     },
-    /** Does not respond until it is left. */
+    /** Does not respond until the request is aborted. */
     hangs() {
       next = ({ signal }) =>
         new Promise((_, reject) => {
-          for (const left of [signal, closing.signal])
-            left.addEventListener("abort", () => reject(left.reason));
+          for (const end of [signal, closing.signal]) end.addEventListener("abort", () => reject(end.reason));
         });
     },
   };
 }
 
 /** A meter that reserves 100 for each request, and can settle by tickets. */
-export function openPurse() {
+export function openMeter() {
   const reserved = new Map<string, number>();
   const spent: number[] = [];
-  const purse = {
+  const meter = {
     reserved,
     spent,
     /** True while settling fails. */
@@ -111,7 +110,7 @@ export function openPurse() {
         const ticket = crypto.randomUUID();
         await keepTicket?.(ticket, 100);
         reserved.set(ticket, 100);
-        await purse.onReserve();
+        await meter.onReserve();
         const calculateCost = (usage?: Readonly<Record<string, unknown>>) =>
           Number(usage?.["total_tokens"] ?? 100);
         return {
@@ -125,10 +124,10 @@ export function openPurse() {
       settleTicket: async (ticket, amount) => settle(ticket, amount ?? 100),
     } satisfies ProxyPlugin,
   };
-  return purse;
+  return meter;
 
   function settle(ticket: string, amount: number): void {
-    if (purse.fails) throw new Error("the purse is closed");
+    if (meter.fails) throw new Error("the meter is closed");
     if (reserved.delete(ticket) && amount > 0) spent.push(amount);
   }
 }
@@ -141,14 +140,14 @@ export function silenceLog(): string[] {
   return lines;
 }
 
-/** A host of which a test sees what runs, and can make operations fail. */
+/** Wraps a host: a test sees its operations, and can make them fail. */
 function watchHost(host: ClosableHost) {
   const running = new Set<Promise<void>>();
-  let bury!: () => void;
-  const gone = new Promise<never>((_, reject) => {
-    bury = () => reject(new Error("the process is gone"));
+  let rejectPending!: () => void;
+  const crashed = new Promise<never>((_, reject) => {
+    rejectPending = () => reject(new Error("the process is gone"));
   });
-  gone.catch(() => {});
+  crashed.catch(() => {});
   let bound: BoundHost | undefined;
   const watched = {
     isGone: false,
@@ -163,7 +162,7 @@ function watchHost(host: ClosableHost) {
       await host.close(0);
     },
     /** Rejects every pending operation of a crashed process, so that its code stops running in this process. */
-    bury: () => bury(),
+    rejectPending: () => rejectPending(),
     /** Operations that fail, by their names. */
     fails: (_: string) => false,
     /** Called after each operation, before its caller gets the result. */
@@ -174,7 +173,7 @@ function watchHost(host: ClosableHost) {
     operations: [] as string[],
     /** Resolves when the jobs that were started have ended. */
     ended: () => Promise.allSettled(running),
-    /** Lets all owners have been silent for too long. */
+    /** Makes the owners of all running jobs count as lost. */
     async silenceOwners(userId = "Bearer user-token"): Promise<void> {
       const silence = operation("test.silence", (tx) =>
         tx.query("UPDATE jobs SET alive_until = 0 WHERE key = ? AND expires_at IS NULL", tx.key),
@@ -191,11 +190,11 @@ function watchHost(host: ClosableHost) {
     },
     open(setup: Parameters<typeof host.open>[0]): (env: unknown) => BoundHost {
       const bind = host.open(setup);
-      // the instance that jobs and sources get, too
+      // jobs and sources get the same instance
       bound = bind({});
       const { run, start, open } = bound;
       bound.run = async (key, operation, input) => {
-        if (watched.isGone) return gone;
+        if (watched.isGone) return crashed;
         if (watched.fails(operation.name)) throw new Error("the database is gone");
         watched.operations.push(operation.name);
         const output = await run(key, operation, input);
@@ -203,8 +202,8 @@ function watchHost(host: ClosableHost) {
         return output;
       };
       bound.start = (key, job, input) => {
-        const track: typeof job.run = (context, given) => {
-          const ended = job.run(context, given);
+        const track: typeof job.run = (context, jobInput) => {
+          const ended = job.run(context, jobInput);
           running.add(ended);
           return ended;
         };
@@ -228,12 +227,12 @@ interface StoredProxyOptions extends Omit<Partial<ProxyOptions<unknown>>, "gatew
 
 /** A proxy whose streams and creates are stored. A bearer token is its user's name. */
 export function openStoredProxy({
-  host: given,
+  host: innerHost,
   gateway,
   plugins = [resumableStreams(), idempotency()],
   ...options
 }: StoredProxyOptions) {
-  const host = watchHost(given ?? nodeHost({ file: ":memory:", env: {} }));
+  const host = watchHost(innerHost ?? nodeHost({ file: ":memory:", env: {} }));
   onTestFinished(async () => {
     gateway.close();
     if (!host.isGone) await host.close();
@@ -263,7 +262,7 @@ export function openStoredProxy({
   });
   const closing = new AbortController();
   onTestFinished(() => closing.abort());
-  // a body that no test reads has a reader until its client leaves
+  // aborting ends the readers of bodies that a test does not read
   const send = ({ signal = closing.signal, ...more }: Parameters<typeof createRequest>[0] = {}) =>
     proxy.fetch(createRequest({ ...more, signal: AbortSignal.any([signal, closing.signal]) }), {});
   return {
@@ -301,7 +300,7 @@ export function readStreamId(response: Response): string {
   return id;
 }
 
-/** The id of the stream that a user's key has. */
+/** Computes the id of the stream of a user's idempotency key. */
 export async function computeStreamId(key: string, user = "Bearer user-token"): Promise<string> {
   const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(`${user}\n${key}`));
   return Buffer.from(hash).toString("hex").slice(0, 32);

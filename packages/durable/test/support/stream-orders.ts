@@ -8,7 +8,7 @@ import type { Random } from "../../../worker-proxy/test/support/random.js";
  * Random orders of requests, faults and lost processes for the stored streams of one user, on any host.
  */
 
-/** Streams of a user that may be open at once. */
+/** Maximum number of open streams of a user. */
 const MAX_STREAMS = 3;
 /** Steps of one order. */
 const STEPS = 16;

@@ -3,16 +3,16 @@ import { connect, createServer, type Socket } from "node:net";
 /** A network to a server that a test can cut and delay. */
 export interface TCPProxy {
   readonly port: number;
-  /** Cuts all connections, and refuses new connections until `join`. */
+  /** Cuts all connections, and refuses new connections until `restore`. */
   cut(): void;
   /** Cuts all connections. New connections work. */
   reset(): void;
-  join(): void;
-  /** Delays all bytes in both directions until `goOn`. Connections stay open. */
+  restore(): void;
+  /** Delays all bytes in both directions until `release`. Connections stay open. */
   hold(): void;
-  goOn(): void;
-  /** Leads new connections to another port. */
-  leadTo(port: number): void;
+  release(): void;
+  /** Forwards new connections to another port. */
+  forwardTo(port: number): void;
   /**
    * Cuts all connections at the next request that contains a text: before the server receives it, or before the client
    * receives the response. Resolves after the cut.
@@ -31,13 +31,13 @@ interface PlannedCut {
 /** Opens a network to a port of this machine. */
 export async function openTCPProxy(port: number): Promise<TCPProxy> {
   const sockets = new Set<Socket>();
-  let to = port;
+  let targetPort = port;
   let isCut = false;
   let isHeld = false;
   let planned: PlannedCut | undefined;
   const server = createServer((client) => {
     if (isCut) return client.destroy();
-    const target = connect(to, "127.0.0.1");
+    const target = connect(targetPort, "127.0.0.1");
     /** Called when the next response of the server is cut. */
     let onCutResponse: (() => void) | undefined;
     for (const socket of [client, target]) {
@@ -76,19 +76,19 @@ export async function openTCPProxy(port: number): Promise<TCPProxy> {
       reset();
     },
     reset,
-    join() {
+    restore() {
       isCut = false;
     },
     hold() {
       isHeld = true;
       for (const socket of sockets) socket.pause();
     },
-    goOn() {
+    release() {
       isHeld = false;
       for (const socket of sockets) socket.resume();
     },
-    leadTo(other) {
-      to = other;
+    forwardTo(nextPort) {
+      targetPort = nextPort;
     },
     cutAt: (when, text) =>
       new Promise((resolve) => {

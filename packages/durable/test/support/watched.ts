@@ -74,7 +74,7 @@ function countSignatures(): void {
   }
 }
 
-/** Lets the work of this process go on that waits for no timer. */
+/** Waits until all work that needs no timer has ended. */
 export async function settle(turns = 20): Promise<void> {
   for (let idle = 0; idle < 10; idle = signatures > 0 ? 0 : idle + 1)
     await new Promise((resolve) => setImmediate(resolve));
@@ -96,7 +96,7 @@ async function leap(ms: number): Promise<void> {
 
 /** Moves the clock, with all timers in between. */
 export async function advance(ms: number): Promise<void> {
-  for (let left = ms; left > 0; left -= SECOND) await step(Math.min(left, SECOND));
+  for (let remaining = ms; remaining > 0; remaining -= SECOND) await step(Math.min(remaining, SECOND));
   await settle();
 }
 
@@ -118,17 +118,17 @@ export async function advanceUntil<Result>(promise: Promise<Result>): Promise<Re
   return await promise;
 }
 
-/** Moves the clock in steps until something holds. */
+/** Moves the clock in steps until a condition holds. */
 export async function until(holds: () => boolean, ms = SECOND): Promise<void> {
   for (let turn = 0; !holds(); turn += 1) {
-    if (turn === 3000) throw new Error("it did not come");
+    if (turn === 3000) throw new Error("the condition was never met");
     if (ms > SECOND) await leap(ms - 2 * SECOND);
     else await step(ms);
   }
   await settle();
 }
 
-/** A proxy that watches videos, with a scripted gateway. A bearer token is its user's name. */
+/** Opens a proxy that watches videos, with a scripted gateway. The header `authorization` is the user's id. */
 export function openWatchedProxy(
   options: VideoWatchOptions<Env> = {},
   { env = {}, file = ":memory:", ...more }: Partial<ProxyOptions<Env>> & { env?: Env; file?: string } = {},
@@ -190,14 +190,14 @@ export function openWatchedProxy(
       const receipt = await read(await proxy.fetch(request, env));
       const id = (JSON.parse(receipt.text) as { id: string }).id;
       const path = `/v1/video/generations/${id}`;
-      const follow = ({ as = user, lastEventId, signal }: Following = {}) =>
+      const follow = ({ as = user, lastEventId, signal }: EventsRequest = {}) =>
         send(`${path}/events`, as, {
           ...(lastEventId && { headers: { "last-event-id": lastEventId } }),
           ...(signal && { signal }),
         });
       return {
         ...{ id, path, receipt, follow, gatewayId: `t-${tasks}` },
-        listen: async (following: Following = {}) => readEvents(await follow(following)),
+        listen: async (following: EventsRequest = {}) => readEvents(await follow(following)),
         poll: async (as = user) => read(await send(path, as)),
         async status() {
           const { text } = await read(await send(path, user));
@@ -209,7 +209,7 @@ export function openWatchedProxy(
   };
 }
 
-interface Following {
+interface EventsRequest {
   readonly as?: string;
   readonly lastEventId?: string | undefined;
   readonly signal?: AbortSignal;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 
 /**
- * Memory of the workerd processes that this process has started, in bytes: of a Worker, and of miniflare's R2 beside it.
+ * Memory of the workerd processes that this process has started, in bytes: a Worker, and miniflare's R2.
  *
  * @param kind `VmRSS`: now; `VmHWM`: the most there ever was
  */

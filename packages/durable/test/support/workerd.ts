@@ -52,7 +52,7 @@ export async function startDurableProxy({
     kill,
     start,
     expireOwners: () => expireOwners(objects),
-    /** Gives the process no turn until `resume`: what comes meanwhile waits in its sockets. */
+    /** Suspends the process until `resume`. Requests wait in its sockets. */
     pause: () => void running.kill("SIGSTOP"),
     resume: () => void running.kill("SIGCONT"),
     /** Ends workerd and the gateway, and deletes the stored data. */

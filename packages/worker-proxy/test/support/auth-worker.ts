@@ -6,7 +6,7 @@ interface Env {
   readonly KEY: string;
 }
 
-/** A proxy whose users sign in elsewhere, for a real workerd. */
+/** A proxy for a real workerd. Its users sign in with a token of another service. */
 export default createProxy<Env>({
   baseURL: (env) => env.UPSTREAM,
   apiKey: (env) => env.KEY,

@@ -11,8 +11,8 @@ export function containsKey(text: string, key: string): boolean {
   const contents = values.map((value) =>
     listTexts(value, /^(?:content|reasoning_content|arguments)$/).join(""),
   );
-  const seen = [text, data.join(""), text.replace(/[\r\n]+(?:data: ?)?/g, ""), contents.join("")];
-  return [...seen, ...values.flatMap((value) => listTexts(value))].some((one) => one.includes(key));
+  const forms = [text, data.join(""), text.replace(/[\r\n]+(?:data: ?)?/g, ""), contents.join("")];
+  return [...forms, ...values.flatMap((value) => listTexts(value))].some((one) => one.includes(key));
 }
 
 function tryParse(text: string): unknown {

@@ -40,8 +40,8 @@ export function readEvents({ body }: Response) {
   /** Returns the next event; comments are skipped. */
   async function nextEvent(): Promise<Sent> {
     for (;;) {
-      const one = await next();
-      if (!one.comment) return one;
+      const event = await next();
+      if (!event.comment) return event;
     }
   }
 }
@@ -53,7 +53,7 @@ export function createTextReader({ body }: Response) {
   let text = "";
   let checkedTo = 0;
   return {
-    /** Reads until `wanted` is in what came, or the end. */
+    /** Reads until the text contains `wanted`, or to the end. */
     async until(wanted: string): Promise<string> {
       // Search each part once, in a short string: a search joins all parts of a long one, and streams have megabytes.
       let end = text;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll } from "vitest";
 /**
  * Silences lines of the proxy's log that the tests of this file cause. Any other line is printed, and fails its test.
  *
- * @param parts texts of which a line must contain one
+ * @param parts texts; a line must contain one of them
  */
 export function expectLog(...parts: readonly string[]): void {
   let print: typeof console.error;

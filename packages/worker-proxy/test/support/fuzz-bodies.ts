@@ -61,7 +61,7 @@ const names = [
 ];
 const small = ["0", "{}", "[]", '""', "null", '{"a":[[{"b":{}}]]}', '"\\u0061"', "[[],[]]", "1e9"];
 
-/** A chat's body with fields in it that are not listed, at any level. */
+/** Creates the body of a chat with unlisted fields at any level. */
 export function unlistedBody({ one, rarely }: Random): Tree {
   const body = structuredClone(one(bodies)) as Tree;
   do {
@@ -79,7 +79,7 @@ export function unlistedBody({ one, rarely }: Random): Tree {
 /** A chat's body of up to 8 MB of small values, as text. */
 export function manyValues({ one, below }: Random): string {
   const piece = one(small);
-  // more than the 200,000 that a body may have
+  // more than the maximum of 200,000
   const count = Math.max(250_000, Math.floor(((1 + below(7)) * 1_000_000) / (piece.length + 1)));
   const values = Array(count).fill(piece).join(",");
   return one([

@@ -5,7 +5,7 @@ const groups = { chat, images, videos, assets, epsilon };
 
 type Group = keyof typeof groups | NonNullable<ProxyOptions["routes"]>[number];
 
-/** Options whose groups of routes are named, as JSON and tables of cases can have them. */
+/** Options with the names of route groups, for JSON and tables of cases. */
 export type NamedOptions<Env> = Partial<Omit<ProxyOptions<Env>, "routes">> & {
   readonly routes?: readonly Group[] | undefined;
 };

@@ -142,7 +142,7 @@ export function testHosts(rows: readonly HostRow[]): void {
       });
       const { status, text } = await read(await host.send(streamed));
       expect(status).toBe(200);
-      // what came in one moment with the cut: Bun's fetch drops it, the others give it first
+      // bytes that arrive together with the cut: Bun's fetch drops them, other runtimes deliver them
       expect(["", chunk("a")]).toContain(text.split("\n\nevent: error\n")[0]);
       expect(text).toMatch(/\n\nevent: error\ndata: \{.*"code":"upstream_cut"\}\}\n\n$/);
     });

@@ -14,7 +14,7 @@ const { Miniflare, convertV4MiniflareOptions } = wrangler("miniflare") as {
   convertV4MiniflareOptions(options: object): object;
 };
 
-/** Workers in a workerd of their own; they accept requests once it is `ready`. */
+/** Starts Workers in a separate workerd. They accept requests after `ready`. */
 export function startMiniflare(options: object): Miniflare {
   return new Miniflare(convertV4MiniflareOptions(options));
 }

@@ -38,7 +38,7 @@ export async function startUpstream() {
     script(response, recorded);
     arrive();
   });
-  // the proxy may send its next request while an idle connection is closed under it, and fail
+  // an idle connection may close while the proxy sends its next request, which then fails
   server.keepAliveTimeout = 0;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

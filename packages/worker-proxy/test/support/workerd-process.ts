@@ -13,7 +13,7 @@ interface Program {
   /** The Worker as one module. */
   readonly code: string;
   readonly texts?: Readonly<Record<string, string>>;
-  /** Bindings whose values are JSON. */
+  /** Bindings with JSON values. */
   readonly values?: Readonly<Record<string, object>>;
   /** Bindings to Durable Objects, with the names of their classes. */
   readonly objects?: Readonly<Record<string, string>>;
@@ -23,7 +23,7 @@ interface Program {
   readonly isInspected?: boolean;
 }
 
-/** A Worker in a workerd of its own: nothing stands between it and its sockets, and its memory can be bounded. */
+/** Starts a Worker in a separate workerd: it has its own sockets, and its memory can be limited. */
 export async function startWorkerd(program: Program) {
   const folder = await mkdtemp(join(tmpdir(), "sluice-workerd-"));
   await mkdir(join(folder, "objects"));
@@ -48,7 +48,7 @@ export async function startWorkerd(program: Program) {
     /** Bytes that the Worker's objects take in the heap, after a garbage collection. Needs `isInspected`. */
     usedHeap: () => usedHeap(ports.inspector, ports.listen),
     pid: running.pid as number,
-    /** Folder in which the objects keep their storage. */
+    /** Folder for the storage of the objects. */
     folder: join(folder, "objects"),
     /** The lines that the Worker has logged. */
     logs,
@@ -99,7 +99,7 @@ async function usedHeap(port: number, worker: number): Promise<number> {
   }
 
   function command(method: string): Promise<{ usedSize: number }> {
-    // an idle Worker responds to its inspector only while a request wakes it, and may be idle again before the command arrives
+    // an idle Worker responds to its inspector only during a request, and may be idle before the command arrives
     const waking = setInterval(wake, 100);
     return new Promise<{ usedSize: number }>((resolve, reject) => {
       socket.onmessage = ({ data }) => {

@@ -12,7 +12,7 @@ export function readByHuggingFace(): FaultReader {
       let finish: string | undefined;
       let totalTokens: number | undefined;
       for await (const { choices, usage } of open(baseURL).chatCompletionStream({ model: MODEL, messages })) {
-        // a user of raw chunks expects that they may have no choice
+        // code that reads raw chunks handles a chunk without a choice
         text += choices?.[0]?.delta?.content ?? "";
         finish = choices?.[0]?.finish_reason ?? finish;
         totalTokens = usage?.total_tokens ?? totalTokens;

@@ -19,7 +19,7 @@ export interface OpenFile extends Metadata {
 /** Size of the metadata, in bytes: the block size of most disks. */
 const METADATA_BYTES = 4096;
 /** Refuses symbolic links. Windows does not support this flag. */
-const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0);
+const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0);
 
 /** Writes a new file to the disk. A failed write leaves no file. */
 export async function writeFile(
@@ -44,7 +44,7 @@ export async function writeFile(
 
 /** @throws {Error} for a file that is missing, is a link, or was not written by {@link writeFile} */
 export async function openFile(path: string): Promise<OpenFile> {
-  const handle = await open(path, READ);
+  const handle = await open(path, OPEN_FLAGS);
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(METADATA_BYTES), 0, METADATA_BYTES, 0);
     if (bytesRead < METADATA_BYTES) throw new Error(`${path}: not a file of a bucket`);
@@ -59,8 +59,7 @@ export async function openFile(path: string): Promise<OpenFile> {
 
 /** Streams a file from byte `first` to byte `last`, and closes it. */
 export function readFile({ handle, size }: OpenFile, first = 0, last = size - 1): Readable {
-  // without bytes there is no valid range: read nothing from the end of the file
-  const [start, end] =
-    last < first ? [METADATA_BYTES + size] : [METADATA_BYTES + first, METADATA_BYTES + last];
-  return handle.createReadStream({ start, ...(end !== undefined && { end }) });
+  // Node rejects the range of an empty file: read from its end
+  if (last < first) return handle.createReadStream({ start: METADATA_BYTES + size });
+  return handle.createReadStream({ start: METADATA_BYTES + first, end: METADATA_BYTES + last });
 }

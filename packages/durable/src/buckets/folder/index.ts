@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { type Bucket, checkKey, type StoredFile } from "../bucket.js";
 import { type OpenFile, openFile, readFile, writeFile } from "./file.js";
-import { ignoreMissing, openPaths } from "./paths.js";
-import { beginUpload, openUpload, readBytes } from "./upload.js";
+import { createPaths, ignoreMissing } from "./paths.js";
+import { beginUpload, openUpload, toIterable } from "./upload.js";
 
 /**
  * Stores files in a local folder. A file gets its name after its bytes are on the disk, so a crash or a full disk
@@ -20,13 +20,13 @@ import { beginUpload, openUpload, readBytes } from "./upload.js";
  * ```
  */
 export function folderBucket(folder: string): Bucket {
-  const paths = openPaths(folder);
+  const paths = createPaths(folder);
   return {
     async put(key, value, { httpMetadata: { contentType } }) {
       checkKey(key);
-      const path = join(await paths.createUnfinished(), randomUUID());
-      await writeFile(path, { key, etag: randomUUID(), contentType }, readBytes(value));
-      await paths.nameFile(path, key);
+      const path = join(await paths.openUnfinished(), randomUUID());
+      await writeFile(path, { key, etag: randomUUID(), contentType }, toIterable(value));
+      await paths.moveToKey(path, key);
     },
     async get(key, { range }) {
       const file = await open(key);

@@ -8,21 +8,21 @@ const SWEEP_MS = 3_600_000;
 /**
  * Age at which an unfinished file counts as abandoned, in milliseconds. A running write changes its file all the time.
  */
-const FILE_MS = 86_400_000;
+const MAX_FILE_AGE_MS = 86_400_000;
 /** Time since its last part after which an upload counts as abandoned, in milliseconds, as in R2. */
-const UPLOAD_MS = 7 * 86_400_000;
+const MAX_UPLOAD_AGE_MS = 7 * 86_400_000;
 
 /** The paths of a bucket. */
-export type Paths = ReturnType<typeof openPaths>;
+export type Paths = ReturnType<typeof createPaths>;
 
 /**
- * Opens the paths of a bucket in its folder. `files` contains complete files, each named by the hash of its key. The
+ * Manages the paths of a bucket in its folder. `files` contains complete files, each named by the hash of its key. The
  * hash keeps each path inside the folder, and separates keys that differ only in case on every disk. `unfinished`
  * contains files and uploads in progress.
  */
-export function openPaths(folder: string) {
+export function createPaths(folder: string) {
   let sweptAt = Number.NEGATIVE_INFINITY;
-  return { findFile, createUnfinished, nameFile, removeFiles };
+  return { findFile, openUnfinished, moveToKey, removeFiles };
 
   /** @throws {Error} with the code `ENOENT` if no such file was ever stored */
   async function findFile(key: string): Promise<string> {
@@ -30,8 +30,8 @@ export function openPaths(folder: string) {
     return join(await resolvePath("files", name.slice(0, 2)), name);
   }
 
-  /** Returns the folder for unfinished files. Deletes abandoned files at most once per hour. */
-  async function createUnfinished(): Promise<string> {
+  /** Creates the folder for unfinished files. Deletes abandoned files at most once per hour. */
+  async function openUnfinished(): Promise<string> {
     const path = await createFolder("unfinished");
     const now = Date.now();
     if (now < sweptAt + SWEEP_MS) return path;
@@ -42,8 +42,8 @@ export function openPaths(folder: string) {
     return path;
   }
 
-  /** Moves a written file to its name. Replaces an earlier file. */
-  async function nameFile(path: string, key: string): Promise<void> {
+  /** Moves a written file to the path of its key. Replaces an earlier file. */
+  async function moveToKey(path: string, key: string): Promise<void> {
     const name = hashName(key);
     try {
       const parent = await createFolder("files", name.slice(0, 2));
@@ -87,21 +87,18 @@ export async function syncFolder(folder: string): Promise<void> {
   await handle.sync().finally(() => handle.close());
 }
 
-/**
- * Returns undefined for a missing file or folder.
- *
- * @throws {unknown} every other error
- */
+/** Returns undefined for the error of a missing file or folder. Rethrows every other error. */
 export function ignoreMissing(error: unknown): undefined {
   if ((error as { code?: string }).code !== "ENOENT") throw error;
   return undefined;
 }
 
+/** Deletes abandoned files and uploads. */
 async function sweep(folder: string, now: number): Promise<void> {
   for await (const { name } of await opendir(folder)) {
     const path = join(folder, name);
     const found = await lstat(path).catch(ignoreMissing);
-    if (found && found.mtimeMs < now - (found.isDirectory() ? UPLOAD_MS : FILE_MS))
+    if (found && found.mtimeMs < now - (found.isDirectory() ? MAX_UPLOAD_AGE_MS : MAX_FILE_AGE_MS))
       await rm(path, { recursive: true, force: true });
   }
 }

@@ -26,7 +26,7 @@ export function openUpload(paths: Paths, key: string, uploadId: string): Multipa
     const folder = await findFolder(paths, key, uploadId);
     const etag = randomUUID();
     const path = join(folder, `${partNumber}.${etag}`);
-    await writeFile(path, { key, etag, contentType: "" }, readBytes(value)).catch(refuseMissing);
+    await writeFile(path, { key, etag, contentType: "" }, toIterable(value)).catch(throwMissingUpload);
     await rename(path, join(folder, String(partNumber)));
     await syncFolder(folder);
     return { partNumber, etag };
@@ -35,10 +35,10 @@ export function openUpload(paths: Paths, key: string, uploadId: string): Multipa
   async function complete(parts: readonly UploadedPart[]): Promise<void> {
     const folder = await findFolder(paths, key, uploadId);
     const contentType = Buffer.from(ID.exec(uploadId)?.groups?.["type"] ?? "", "hex").toString();
-    const path = join(await paths.createUnfinished(), randomUUID());
+    const path = join(await paths.openUnfinished(), randomUUID());
     const metadata = { key, etag: randomUUID(), contentType };
-    await writeFile(path, metadata, joinParts(folder, parts)).catch(refuseMissing);
-    await paths.nameFile(path, key);
+    await writeFile(path, metadata, joinParts(folder, parts)).catch(throwMissingUpload);
+    await paths.moveToKey(path, key);
     await abort();
   }
 
@@ -50,18 +50,18 @@ export function openUpload(paths: Paths, key: string, uploadId: string): Multipa
 /** Returns the folder of an upload. The name contains the key, so that an upload exists only for its key. */
 async function findFolder(paths: Paths, key: string, uploadId: string): Promise<string> {
   const { name } = ID.exec(uploadId)?.groups ?? {};
-  if (name === undefined) return refuseMissing({ code: "ENOENT" });
-  return join(await paths.createUnfinished(), `${name}.${hashName(key)}`);
+  if (name === undefined) return throwMissingUpload({ code: "ENOENT" });
+  return join(await paths.openUnfinished(), `${name}.${hashName(key)}`);
 }
 
-/** @throws {Error} with R2's error code for a missing upload */
-function refuseMissing(error: unknown): never {
+/** Replaces the error of a missing file with R2's error for a missing upload. Rethrows every other error. */
+function throwMissingUpload(error: unknown): never {
   ignoreMissing(error);
   throw new Error("there is no such upload (10024)");
 }
 
 /** Returns a stream as the iterable that Node's file functions accept. */
-export function readBytes(value: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
+export function toIterable(value: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
   return value as unknown as NodeStream<Uint8Array>;
 }
 

@@ -1,11 +1,11 @@
 import { ensure } from "@sluice/worker-proxy/plugin";
 import { type Bucket, checkKey, type MultipartUpload, type StoredFile } from "../bucket.js";
 import { readBytes } from "../pieces.js";
-import { escapeText, findText, openRequests, type S3Response } from "./requests.js";
+import { createRequests, escapeText, findText, type S3Response } from "./requests.js";
 import { S3Error } from "./s3-error.js";
 
 /** Maximum number of concurrent delete requests. */
-const MAX_AT_ONCE = 8;
+const MAX_CONCURRENT_DELETES = 8;
 
 /**
  * Stores files in a bucket with an S3 API: AWS, R2, MinIO and others. It needs `aws4fetch`, and runs wherever `fetch`
@@ -29,7 +29,7 @@ const MAX_AT_ONCE = 8;
  * ```
  */
 export function s3Bucket(options: S3BucketOptions): Bucket {
-  const send = openRequests(checkOptions(options));
+  const send = createRequests(checkOptions(options));
   return {
     async put(key, value, { httpMetadata: { contentType } }) {
       const headers = { "content-type": contentType };
@@ -37,14 +37,15 @@ export function s3Bucket(options: S3BucketOptions): Bucket {
       readETag(response);
     },
     async get(key, { range }) {
-      const wanted = range.get("range");
-      const headers = wanted === null ? {} : { range: wanted };
+      const rangeHeader = range.get("range");
+      const headers = rangeHeader === null ? {} : { range: rangeHeader };
       const response = await send({ method: "GET", key, headers }).catch(ignoreMissing);
       if (!response) return null;
       const [, size] = /^bytes \d+-\d+\/(\d+)$/.exec(response.headers.get("content-range") ?? "") ?? [];
       try {
         // a server that ignores the range would send the whole file as a part
-        if (wanted !== null && size === undefined) throw new Error("s3Bucket: the response has no range");
+        if (rangeHeader !== null && size === undefined)
+          throw new Error("s3Bucket: the response has no range");
         return { ...describeFile(response, size), body: response.body ?? new Blob([]).stream() };
       } catch (error) {
         await response.body?.cancel();
@@ -57,14 +58,14 @@ export function s3Bucket(options: S3BucketOptions): Bucket {
     },
     /** Deletes each file with a separate request. A bulk delete requires a checksum that some services do not support. */
     async delete(keys) {
-      const left = [...keys];
-      const work = Array.from({ length: MAX_AT_ONCE }, async () => {
-        for (let key = left.pop(); key !== undefined; key = left.pop()) {
+      const remaining = [...keys];
+      const workers = Array.from({ length: MAX_CONCURRENT_DELETES }, async () => {
+        for (let key = remaining.pop(); key !== undefined; key = remaining.pop()) {
           const response = await send({ method: "DELETE", key }).catch(ignoreMissing);
           if (response?.text) throw new Error("s3Bucket: the response does not say that the file is deleted");
         }
       });
-      const failed = (await Promise.allSettled(work)).find((end) => end.status === "rejected");
+      const failed = (await Promise.allSettled(workers)).find((result) => result.status === "rejected");
       if (failed) throw failed.reason;
     },
     async createMultipartUpload(key, { httpMetadata: { contentType } }) {
@@ -86,7 +87,7 @@ export function s3Bucket(options: S3BucketOptions): Bucket {
         const etag = readETag(await send({ method: "PUT", key, query, body: await readBytes(value) }));
         return { partNumber, etag: etag.replace(/^"|"$/g, "") };
       },
-      /** Status 200 alone does not confirm it, because S3 can also send errors with status 200. */
+      /** Requires the element of a success, because S3 can send errors with status 200. */
       async complete(parts) {
         const list = parts.map(
           ({ partNumber, etag }) =>
@@ -126,9 +127,9 @@ function readETag({ headers }: S3Response): string {
 }
 
 /** @throws {Error} for a response without an etag or a valid size, or with a content encoding */
-function describeFile(response: S3Response, whole?: string): StoredFile {
+function describeFile(response: S3Response, wholeSize?: string): StoredFile {
   const { headers } = response;
-  const size = Number(whole ?? headers.get("content-length") ?? Number.NaN);
+  const size = Number(wholeSize ?? headers.get("content-length") ?? Number.NaN);
   if (!Number.isSafeInteger(size) || headers.has("content-encoding"))
     throw new Error("s3Bucket: the response has no size");
   const contentType = headers.get("content-type") ?? undefined;
@@ -151,12 +152,12 @@ export interface S3BucketOptions {
   readonly secretAccessKey: string;
 }
 
-const KEY = /^[\x21-\x7e]+$/;
-const RULES: readonly (readonly [keyof S3BucketOptions, RegExp, string])[] = [
+const CREDENTIAL = /^[\x21-\x7e]+$/;
+const OPTION_RULES: readonly (readonly [keyof S3BucketOptions, RegExp, string])[] = [
   ["bucket", /^[\w.-]{3,63}$/, "give the name of the bucket alone"],
   ["region", /^[\w-]+$/, "give the region of the bucket, or auto"],
-  ["accessKeyId", KEY, "give the id of a key; is the variable set?"],
-  ["secretAccessKey", KEY, "give the secret of a key; is the variable set?"],
+  ["accessKeyId", CREDENTIAL, "give the id of a key; is the variable set?"],
+  ["secretAccessKey", CREDENTIAL, "give the secret of a key; is the variable set?"],
 ];
 
 /**
@@ -165,9 +166,10 @@ const RULES: readonly (readonly [keyof S3BucketOptions, RegExp, string])[] = [
  */
 function checkOptions(options: S3BucketOptions): S3BucketOptions {
   const url = URL.parse(options.endpoint);
-  const isAddress = url && /^https?:$/.test(url.protocol) && url.username + url.password + url.search === "";
+  const hasExtras = url && (url.username || url.password || url.search);
+  const isAddress = url && /^https?:$/.test(url.protocol) && !hasExtras;
   ensure(isAddress, "s3Bucket: endpoint: give the URL of the service, https://s3.example.com");
-  for (const [name, rule, advice] of RULES)
+  for (const [name, rule, advice] of OPTION_RULES)
     ensure(rule.test(options[name] ?? ""), `s3Bucket: ${name}: ${advice}`);
   return { ...options, endpoint: url.href };
 }

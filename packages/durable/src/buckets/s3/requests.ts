@@ -31,28 +31,28 @@ const REQUEST_MS = 120_000;
 const MAX_TEXT_BYTES = 4_194_304;
 
 /**
- * Creates the function that sends requests to a bucket. Each request is signed with the hash of its bytes, so that the
- * bucket rejects altered bytes.
+ * Creates the function that sends requests to a bucket. The signature of a request covers the hash of its bytes, so
+ * that the bucket rejects altered bytes.
  */
-export function openRequests({ endpoint, bucket, ...keys }: S3BucketOptions) {
+export function createRequests({ endpoint, bucket, ...keys }: S3BucketOptions) {
   const aws = new AwsClient({ ...keys, ...RETRIES, service: "s3" } as ConstructorParameters<
     typeof AwsClient
   >[0]);
 
   /** Sends a request. Does not follow redirects: the signature is valid for this URL only. @throws {S3Error} */
-  return async ({ method, key, query = {}, headers: own, body }: S3Request): Promise<S3Response> => {
+  return async ({ method, key, query = {}, headers: extraHeaders, body }: S3Request): Promise<S3Response> => {
     checkKey(key);
     const path = key.split("/").map(encodeURIComponent).join("/");
     const url = `${endpoint.replace(/\/+$/, "")}/${bucket}/${path}?${new URLSearchParams(query)}`;
-    const headers = { ...own, "x-amz-content-sha256": await hashBytes(body ?? "") };
+    const headers = { ...extraHeaders, "x-amz-content-sha256": await hashBytes(body ?? "") };
     const init = { method, headers, body: (body ?? null) as BodyInit | null, redirect: "manual" } as const;
     const outcome = await limitTime(REQUEST_MS, async (signal) => {
       const response = await aws.fetch(url.replace(/\?$/, ""), { ...init, signal });
       const { status } = response;
       const isFile = method === "GET" && (status === 200 || status === 206);
       if (isFile) return { status, headers: response.headers, text: "", body: response.body ?? undefined };
-      const start = response.body && (await readBytes(response.body, MAX_TEXT_BYTES));
-      const text = new TextDecoder().decode(start ?? undefined);
+      const bytes = response.body ? await readBytes(response.body, MAX_TEXT_BYTES) : undefined;
+      const text = new TextDecoder().decode(bytes);
       // a slow response can start with status 200 and then contain an error
       const isSuccess = status >= 200 && status < 300 && !/<Error[\s>]/.test(text);
       if (isSuccess) return { status, headers: response.headers, text };
@@ -69,13 +69,15 @@ async function hashBytes(content: Uint8Array | string): Promise<string> {
   return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-const NAMED: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+const NAMED_ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
 /** Finds the text of the first element with a name in a response; undefined if there is none. */
 export function findText(xml: string, name: string): string | undefined {
   const [, text] = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml) ?? [];
   return text?.replace(/&(?:#x([\da-f]+)|#(\d+)|(\w+));/gi, (whole, hex, decimal, name) =>
-    name ? (NAMED[name] ?? whole) : String.fromCodePoint(hex ? Number.parseInt(hex, 16) : Number(decimal)),
+    name
+      ? (NAMED_ENTITIES[name] ?? whole)
+      : String.fromCodePoint(hex ? Number.parseInt(hex, 16) : Number(decimal)),
   );
 }
 

@@ -10,7 +10,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   RequestTimeTooSkewed: "set the clock of this machine",
 };
 
-interface Failure {
+interface ErrorDetails {
   /** HTTP status; absent without a response. */
   readonly status?: number;
   /** Code of the response, `NoSuchKey`. */
@@ -24,13 +24,13 @@ export class S3Error extends Error {
   readonly method: string;
   readonly status: number | undefined;
   readonly code: string;
-  constructor(method: string, { status, code = "", cause }: Failure) {
+  constructor(method: string, { status, code = "", cause }: ErrorDetails) {
     // another server can send any text as the code
-    const known = /^\w{1,64}$/.test(code) ? code : "";
-    const what = status === undefined ? "got no response" : `got ${status} ${known}`.trimEnd();
-    super([`s3Bucket: ${method} ${what}`, ADVICE[known]].filter(Boolean).join("; "), { cause });
+    const safeCode = /^\w{1,64}$/.test(code) ? code : "";
+    const result = status === undefined ? "got no response" : `got ${status} ${safeCode}`.trimEnd();
+    super([`s3Bucket: ${method} ${result}`, ADVICE[safeCode]].filter(Boolean).join("; "), { cause });
     this.method = method;
     this.status = status;
-    this.code = known;
+    this.code = safeCode;
   }
 }

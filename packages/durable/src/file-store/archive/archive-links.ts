@@ -4,15 +4,15 @@ import { refuseFile } from "../files/refusals.js";
 import type { Store } from "../files/store.js";
 import { type FileRow, findFiles, isVisible } from "../files/tables.js";
 import { linkFile } from "../files/user-files.js";
-import { nameAddress, nameLastFrame, nameVideo } from "./archive.js";
+import { hashFrameSource, hashURLSource, hashVideoSource } from "./archive.js";
 
 /** Maximum number of files per request. */
-const MAX_NAMES = 100;
+const MAX_FILES = 100;
 /** Maximum body size, in bytes. Signed URLs are long. */
 const MAX_BYTES = 262_144;
 
 /** A file in a request, named by its task id or by a URL that the page received. */
-interface Named {
+interface RequestedFile {
   /** The name in the request. */
   readonly name: string;
   readonly id?: string | undefined;
@@ -31,22 +31,22 @@ export function createArchiveLinks<Env>(store: Store<Env>) {
     const { tasks, urls } = await readNames(admitted.request, store.server.timeout.bodyMs);
     const files = await store.open(env, user.id);
     const tenancy = await store.server.openTenancy(env, user);
-    const videos = tasks.map(async (name): Promise<Named> => {
+    const videos = tasks.map(async (name): Promise<RequestedFile> => {
       const id = tenancy ? await tenancy.verify("task", name) : name;
       return id === undefined
         ? { name }
-        : { name, source: await nameVideo(id), frame: await nameLastFrame(id) };
+        : { name, source: await hashVideoSource(id), frame: await hashFrameSource(id) };
     });
     // another user's file id matches none of this user's rows
-    const addresses = urls.map(async (name): Promise<Named> => {
+    const addresses = urls.map(async (name): Promise<RequestedFile> => {
       const id = findFileId(name);
-      return id === undefined ? { name, source: await nameAddress(name) } : { name, id };
+      return id === undefined ? { name, source: await hashURLSource(name) } : { name, id };
     });
-    const named = await Promise.all([...videos, ...addresses]);
-    const ids = named.flatMap(({ id }) => id ?? []);
-    const sources = named.flatMap(({ source, frame }) => [source ?? [], frame ?? []].flat());
+    const requested = await Promise.all([...videos, ...addresses]);
+    const ids = requested.flatMap(({ id }) => id ?? []);
+    const sources = requested.flatMap(({ source, frame }) => [source ?? [], frame ?? []].flat());
     const found = await files.run(findFiles, { ids, sources });
-    const findRow = ({ id, source }: Pick<Named, "id" | "source">) =>
+    const findRow = ({ id, source }: Pick<RequestedFile, "id" | "source">) =>
       found.find(
         (row) =>
           row.state === "whole" &&
@@ -57,12 +57,12 @@ export function createArchiveLinks<Env>(store: Store<Env>) {
       const { id, bytes, type } = row;
       return { id, type, bytes, ...(await linkFile(store, admitted.request, files, row)) };
     };
-    const described = named.map(async (one) => {
-      const row = findRow(one);
+    const described = requested.map(async (file) => {
+      const row = findRow(file);
       if (!row) return [];
-      const frame = findRow({ source: one.frame });
+      const frame = findRow({ source: file.frame });
       return [
-        { name: one.name, ...(await describe(row)), ...(frame && { lastFrame: await describe(frame) }) },
+        { name: file.name, ...(await describe(row)), ...(frame && { lastFrame: await describe(frame) }) },
       ];
     });
     return Response.json({ files: (await Promise.all(described)).flat() });
@@ -84,7 +84,7 @@ async function readNames(request: Request, ms: number): Promise<Record<"tasks" |
   const names = [tasks, urls].flat();
   const areNames =
     Array.isArray(tasks) && Array.isArray(urls) && names.every((name) => typeof name === "string");
-  if (areNames && names.length > 0 && names.length <= MAX_NAMES)
+  if (areNames && names.length > 0 && names.length <= MAX_FILES)
     return { tasks: tasks as readonly string[], urls: urls as readonly string[] };
-  throw refuseFile("archive_request", { what: MAX_NAMES });
+  throw refuseFile("archive_request", { what: MAX_FILES });
 }

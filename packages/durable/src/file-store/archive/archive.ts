@@ -1,13 +1,13 @@
 import { parseVideoTask } from "@sluice/core";
 import { type AdmittedRequest, hashText, Refusal } from "@sluice/worker-proxy/plugin";
-import type { EndedResult } from "../../shared/results.js";
+import type { TaskResult } from "../../shared/result-handlers.js";
 import type { Store } from "../files/store.js";
 import { addCopies, type NewCopy } from "./copies.js";
 import { logCopy } from "./copy-job.js";
 
 /** Creates the functions that queue results of the gateway for copying. */
 export function createArchive<Env>(store: Store<Env>) {
-  return { archive, watchResponse };
+  return { queueTaskFiles, queueResponseFiles };
 
   /**
    * Queues the video of a watched task and its last frame for copying. Repeated calls copy each file once. Does nothing
@@ -15,9 +15,9 @@ export function createArchive<Env>(store: Store<Env>) {
    *
    * @throws {Refusal} 503 if the database fails
    */
-  async function archive({ env, userId, id, response }: EndedResult<Env>): Promise<void> {
+  async function queueTaskFiles({ env, userId, id, response }: TaskResult<Env>): Promise<void> {
     try {
-      await copy(env, userId, await findVideos(id, response));
+      await queueCopies(env, userId, await findVideos(id, response));
     } catch (error) {
       // a missing bucket must not stop the watch
       if (Refusal.from(error).code !== "misconfigured") throw error;
@@ -26,19 +26,19 @@ export function createArchive<Env>(store: Store<Env>) {
   }
 
   /** Queues the files of a response for copying. The response does not wait for this. */
-  function watchResponse({ env, user, route, id, context }: AdmittedRequest<Env>, json: unknown): void {
+  function queueResponseFiles({ env, user, route, id, context }: AdmittedRequest<Env>, json: unknown): void {
     const isTask = route === "videos" && id !== undefined;
     if (!isTask && route !== "images") return;
-    const find = isTask ? findVideos(id, json) : findImages(json);
-    const logged = find
-      .then((found) => copy(env, user.id, found))
+    const files = isTask ? findVideos(id, json) : findImages(json);
+    const queued = files
+      .then((found) => queueCopies(env, user.id, found))
       .catch((error: unknown) =>
         store.server.log("archive: the files of a response could not be stored", error, { env }),
       );
-    context?.waitUntil(logged);
+    context?.waitUntil(queued);
   }
 
-  async function copy(env: Env, userId: string, found: readonly ResultFile[]): Promise<void> {
+  async function queueCopies(env: Env, userId: string, found: readonly ResultFile[]): Promise<void> {
     if (found.length === 0) return;
     const files = await store.open(env, userId);
     const maxFiles = store.settings.maxFilesPerUser;
@@ -62,13 +62,13 @@ const MAX_FILES = 100;
 /**
  * Creates the source of a task's video. It does not depend on the URL, because each response may sign the URL again.
  */
-export const nameVideo = (taskId: string): Promise<string> => hashText(`task\n${taskId}`);
+export const hashVideoSource = (taskId: string): Promise<string> => hashText(`task\n${taskId}`);
 
 /** Creates the source of the last frame of a task's video. */
-export const nameLastFrame = (taskId: string): Promise<string> => hashText(`last frame\n${taskId}`);
+export const hashFrameSource = (taskId: string): Promise<string> => hashText(`last frame\n${taskId}`);
 
 /** Creates the source of a file from its URL. */
-export const nameAddress = (url: string): Promise<string> => hashText(`file\n${url}`);
+export const hashURLSource = (url: string): Promise<string> => hashText(`file\n${url}`);
 
 /** Returns the video of a task and its last frame; an empty list for a task without a video. */
 async function findVideos(
@@ -78,9 +78,9 @@ async function findVideos(
 ): Promise<readonly ResultFile[]> {
   const task = parseTask(id, response);
   if (task?.state !== "succeeded") return [];
-  const video = { source: await nameVideo(id), url: task.url, taskId: id };
+  const video = { source: await hashVideoSource(id), url: task.url, taskId: id };
   if (!task.lastFrameURL) return [video];
-  return [video, { ...video, source: await nameLastFrame(id), url: task.lastFrameURL }];
+  return [video, { ...video, source: await hashFrameSource(id), url: task.lastFrameURL }];
 }
 
 function parseTask(id: string, response: unknown) {
@@ -98,8 +98,8 @@ async function findImages(response: unknown): Promise<readonly ResultFile[]> {
   const urls = (Array.isArray(data) ? data : [])
     .map((image: { url?: unknown } | null) => image?.url)
     .filter((url) => typeof url === "string" && /^https?:/.test(url)) as string[];
-  const named = urls
+  const files = urls
     .slice(0, MAX_FILES)
-    .map(async (url) => ({ source: await nameAddress(url), url, taskId: null }));
-  return await Promise.all(named);
+    .map(async (url) => ({ source: await hashURLSource(url), url, taskId: null }));
+  return await Promise.all(files);
 }

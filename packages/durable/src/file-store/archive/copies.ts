@@ -5,7 +5,7 @@ import {
   createRow,
   type FileRow,
   insertFile,
-  openSums,
+  readOrAddSums,
   scheduleJobs,
   selectFiles,
   type UserInput,
@@ -30,7 +30,7 @@ export const addCopies = operation(
     transaction,
     { userId, copies, maxFiles }: UserInput & { copies: readonly NewCopy[]; maxFiles: number },
   ): Promise<readonly NewCopy[]> => {
-    let { copies: pending } = await openSums(transaction, userId);
+    let { copies: pending } = await readOrAddSums(transaction, userId);
     const dropped: NewCopy[] = [];
     for (const copy of copies) {
       if (await updateCopy(transaction, copy)) continue;
@@ -64,15 +64,15 @@ export const beginCopy = operation(
   "files/begin-copy",
   async (
     transaction,
-    { claim, ms }: { readonly claim: string; readonly ms: number },
+    { claim, claimMs }: { readonly claim: string; readonly claimMs: number },
   ): Promise<FileRow | undefined> => {
     const { now } = transaction;
     const due = "state = 'queued' AND due_at <= ? ORDER BY due_at LIMIT 1";
     const [copy] = await selectFiles(transaction, due, now);
     if (!copy) return undefined;
     const attempts = copy.attempts + 1;
-    const begun = await updateFile(transaction, copy.id, { claim, attempts, dueAt: now + ms });
-    await scheduleJobs(transaction, true);
+    const begun = await updateFile(transaction, copy.id, { claim, attempts, dueAt: now + claimMs });
+    await scheduleJobs(transaction, { isLater: true });
     return begun;
   },
 );

@@ -4,7 +4,7 @@ import { findType } from "../files/file-type.js";
 import { ATTEMPT_MS, PART_BYTES, readHosts, STORE_MS } from "../files/options.js";
 import { callStorage, refuseFile } from "../files/refusals.js";
 import { type Store, toBucketKey, type UserFiles } from "../files/store.js";
-import { finishFile, openParts, reserveSpace } from "../files/store-bytes.js";
+import { beginMultipart, finishFile, reserveSpace } from "../files/store-bytes.js";
 import type { FileRow } from "../files/tables.js";
 import { fetchSource } from "./source.js";
 
@@ -22,7 +22,7 @@ export async function copyFile<Env>(
   copy: FileRow,
   env: Env,
 ): Promise<FileRow> {
-  // without the option the copy can't be stored any more
+  // the option may have been removed after the copy was queued
   if (!archive || copy.attempts > MAX_ATTEMPTS) throw refuseFile("copy_cut");
   const hosts = await readHosts(archive, env);
   return await limitTime(STORE_MS, async (signal) => {
@@ -47,10 +47,10 @@ async function storeResponse(
   const key = toBucketKey(id);
   const parts: { partNumber: number; etag: string }[] = [];
   let [bytes, type, uploadId] = [0, "", ""];
-  await grow();
+  await reserveBytes();
   for await (const { piece, isLast } of readPieces(body as ReadableStream<Uint8Array>, signal)) {
     bytes += piece.byteLength;
-    await grow();
+    await reserveBytes();
     if (isLast && (bytes === 0 || length === "0")) throw refuseFile("source_failed", { what: "it is empty" });
     if (isLast && length !== null && bytes !== announced) throw refuseFile("upload_cut");
     type ||= checkType(piece);
@@ -60,7 +60,7 @@ async function storeResponse(
       await callStorage(() => files.bucket.put(key, content(), options));
       break;
     }
-    uploadId ||= await openParts(files, id, type);
+    uploadId ||= await beginMultipart(files, id, type);
     const upload = files.bucket.resumeMultipartUpload(key, uploadId);
     parts.push(await callStorage(() => upload.uploadPart(parts.length + 1, content())));
     if (isLast) await callStorage(() => upload.complete(parts));
@@ -68,11 +68,11 @@ async function storeResponse(
   return await finishFile(files, { id, claim, type, retentionMs });
 
   /** Reserves the announced size, or the size so far. @throws {Refusal} 413 for a file that is too large */
-  async function grow(): Promise<void> {
+  async function reserveBytes(): Promise<void> {
     const size = Math.max(bytes, announced);
     if (size > maxBytes) throw refuseFile("file_too_large", { what: maxBytes });
     if (size === 0) return;
-    await reserveSpace(files, { id, claim, isCopy: true, bytes: size, ms: ATTEMPT_MS });
+    await reserveSpace(files, { id, claim, isCopy: true, bytes: size, claimMs: ATTEMPT_MS });
   }
 }
 
@@ -87,7 +87,7 @@ async function* readPieces(body: ReadableStream<Uint8Array>, signal: AbortSignal
 
 /** @throws {Refusal} 415 for a file other than an image or a video */
 function checkType(head: Uint8Array): string {
-  const type = findType(head as Parameters<typeof findType>[0]);
+  const type = findType(head);
   if (type && /^(?:image|video)\//.test(type)) return type;
   throw refuseFile("file_type", { what: "neither an image nor a video" });
 }

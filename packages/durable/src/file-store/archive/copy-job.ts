@@ -23,18 +23,18 @@ export function createCopyJob<Env>(store: Store<Env>): Job<UserInput> {
   async function run(context: JobContext, { userId }: UserInput): Promise<void> {
     const env = context.env as Env;
     const files = await store.open(env, userId, context.host);
-    const copy = await files.run(beginCopy, { claim: crypto.randomUUID(), ms: ATTEMPT_MS });
+    const copy = await files.run(beginCopy, { claim: crypto.randomUUID(), claimMs: ATTEMPT_MS });
     if (!copy) return;
     try {
       const whole = await copyFile(store, files, copy, env);
       files.report(whole, { outcome: "complete", attempts: copy.attempts });
     } catch (error) {
-      await fail(files, copy, Refusal.from(error), env);
+      await handleFailure(files, copy, Refusal.from(error), env);
     }
   }
 
   /** Ends a copy after a failed attempt, or schedules the next attempt. A later attempt is not affected. */
-  async function fail(files: UserFiles, copy: FileRow, refusal: Refusal, env: Env): Promise<void> {
+  async function handleFailure(files: UserFiles, copy: FileRow, refusal: Refusal, env: Env): Promise<void> {
     const { code, message, status } = refusal;
     // errors of the bucket, the database and options contain no file URL, so log the cause
     if ([500, 503].includes(status) && refusal.cause !== undefined)
@@ -66,8 +66,8 @@ export function createCopyJob<Env>(store: Store<Env>): Job<UserInput> {
 export async function logCopy(
   { userId }: UserInput,
   { id, taskId }: Pick<FileRow, "id" | "taskId">,
-  why: string,
+  reason: string,
 ): Promise<void> {
   const names = [taskId && `task ${taskId}`, `copy ${id}`, `user ${await hashText(`media\n${userId}`)}`];
-  logError(`archive: ${why}: ${names.filter(Boolean).join(", ")}`);
+  logError(`archive: ${reason}: ${names.filter(Boolean).join(", ")}`);
 }

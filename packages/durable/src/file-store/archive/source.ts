@@ -45,8 +45,8 @@ function isAllowed(url: URL, hosts: readonly string[] | undefined): boolean {
   if (hosts === undefined) return isPublicURL(url);
   const isListed = hosts.some((host) => host.toLowerCase() === url.host);
   if (isListed) return url.protocol === "https:" || (url.protocol === "http:" && LOOPBACK.test(url.hostname));
-  const isBelow = hosts.some(
+  const isSubdomain = hosts.some(
     (host) => host.startsWith("*.") && url.host.endsWith(host.slice(1).toLowerCase()),
   );
-  return isBelow && isPublicURL(url);
+  return isSubdomain && isPublicURL(url);
 }

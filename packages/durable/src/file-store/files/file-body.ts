@@ -1,21 +1,21 @@
 import { collectBytes, Refusal } from "@sluice/worker-proxy/plugin";
 import { openFixedPipe } from "../../buckets/bucket.js";
 import { HEAD_BYTES } from "./file-type.js";
-import { refuseFile } from "./refusals.js";
+import { refuseBucketFailure, refuseFile } from "./refusals.js";
 
 /** The bytes of a file as they arrive. They are streamed: only the first bytes are held in memory. */
 export interface FileBody {
   /** Size that the sender announced, in bytes. Fewer or more bytes are an error. */
   readonly length: number;
-  /** Reads the first bytes. They remain part of the content. */
-  head(): Promise<Uint8Array>;
+  /** Reads the first bytes, which identify the type. They remain part of the content. */
+  readHead(): Promise<Uint8Array>;
   /**
-   * Passes the whole content to `store`, as a stream of known length.
+   * Streams the whole content to `store`, with a known length.
    *
    * @throws {Refusal} 400 `upload_cut` if the content ends early or takes too long, 503 if `store` fails. A refusal of
    * `store` is rethrown
    */
-  through<T>(store: (bytes: ReadableStream<Uint8Array>) => Promise<T>): Promise<T>;
+  streamTo<T>(store: (bytes: ReadableStream<Uint8Array>) => Promise<T>): Promise<T>;
   /** Cancels the unread bytes. */
   cancel(): void;
 }
@@ -26,62 +26,59 @@ export interface FileBody {
  * @param signal aborts reading
  * @throws {Refusal} 415 for another content type or a content encoding, 411 without a length or for an empty file
  */
-export function openUpload({ body, headers }: Request, signal: AbortSignal): FileBody {
+export function openUploadBody({ body, headers }: Request, signal: AbortSignal): FileBody {
   // a content type that pages can send without a preflight would bypass CORS
   const isBytes = headers.get("content-type") === "application/octet-stream";
   if (!isBytes || headers.has("content-encoding")) throw refuseFile("upload_type");
   const length = Number(headers.get("content-length") ?? Number.NaN);
   if (!body || !Number.isSafeInteger(length) || length < 1) throw refuseFile("length_required");
   const content = body;
-  const start = collectBytes();
-  return { length, head, through, cancel };
+  const head = collectBytes();
+  return { length, readHead, streamTo, cancel };
 
-  async function head(): Promise<Uint8Array> {
+  async function readHead(): Promise<Uint8Array> {
     const reader = content.getReader();
-    // ends a pending read
-    const stop = () => void reader.cancel(signal.reason).catch(() => {});
-    signal.addEventListener("abort", stop);
+    const endPendingRead = () => void reader.cancel(signal.reason).catch(() => {});
+    signal.addEventListener("abort", endPendingRead);
     try {
-      while (!signal.aborted && start.size < Math.min(HEAD_BYTES, length)) {
+      while (!signal.aborted && head.size < Math.min(HEAD_BYTES, length)) {
         const { done, value } = await reader.read();
         if (done) break;
-        start.add(value);
+        head.add(value);
       }
       signal.throwIfAborted();
     } catch (cause) {
       throw refuseFile("upload_cut", { cause });
     } finally {
-      signal.removeEventListener("abort", stop);
+      signal.removeEventListener("abort", endPendingRead);
       reader.releaseLock();
     }
-    return start.view();
+    return head.view();
   }
 
-  async function through<T>(store: (bytes: ReadableStream<Uint8Array>) => Promise<T>): Promise<T> {
+  async function streamTo<T>(store: (bytes: ReadableStream<Uint8Array>) => Promise<T>): Promise<T> {
     const { readable, writable } = openFixedPipe(length);
-    let isStoreGone = false;
-    const feeding = feed(writable).then(
+    let hasStoreFailed = false;
+    const cut = writeContent(writable).then(
       () => undefined,
-      (cause: unknown) => (isStoreGone ? undefined : refuseFile("upload_cut", { cause })),
+      (cause: unknown) => (hasStoreFailed ? undefined : refuseFile("upload_cut", { cause })),
     );
     try {
       return await store(readable);
     } catch (cause) {
-      // if the content breaks off, `feed` and `store` fail at about the same time: let `feed` finish first
+      // if the content breaks off, reading and `store` fail at about the same time: wait until reading has failed
       await new Promise((resolve) => setTimeout(resolve));
-      // if `store` failed first, a failure of `feed` is only a consequence
-      isStoreGone = !signal.aborted;
+      // if `store` failed first, its failure ends the reading
+      hasStoreFailed = !signal.aborted;
       readable.cancel().catch(() => {});
       if (cause instanceof Refusal) throw cause;
-      throw (
-        (await feeding) ?? refuseFile("media_unavailable", { problem: "fileStore: the bucket failed", cause })
-      );
+      throw (await cut) ?? refuseBucketFailure(cause);
     }
   }
 
-  async function feed(writable: WritableStream<Uint8Array>): Promise<void> {
+  async function writeContent(writable: WritableStream<Uint8Array>): Promise<void> {
     const writer = writable.getWriter();
-    if (start.size > 0) await writer.write(start.take());
+    if (head.size > 0) await writer.write(head.take());
     writer.releaseLock();
     await content.pipeTo(writable, { signal });
   }

@@ -1,7 +1,7 @@
 import { findSignedType } from "@sluice/core/files";
 
-/** Types that an upload can have, with their file extensions. The first bytes identify every type except text. */
-export const fileTypes = {
+/** File extensions of the types that an upload can have. The first bytes identify every type except text. */
+export const EXTENSIONS = {
   "image/jpeg": "jpg",
   "image/png": "png",
   "image/gif": "gif",
@@ -21,7 +21,7 @@ export const fileTypes = {
  * A type of files. `application/zip` represents DOCX, XLSX, PPTX, KEY, PAGES and NUMBERS. `application/x-ole-storage`
  * represents DOC, XLS and PPT. `text/plain` represents TXT and MD.
  */
-export type FileType = keyof typeof fileTypes;
+export type FileType = keyof typeof EXTENSIONS;
 
 /** Maximum number of first bytes that identify a type. */
 export const HEAD_BYTES = 512;
@@ -35,12 +35,13 @@ const SIGNATURES: readonly (readonly [FileType, readonly number[]])[] = [
 /** Finds the type of a file by its first bytes; undefined for an unsupported type. */
 export function findType(head: Uint8Array): FileType | undefined {
   const type = findSignedType(head);
-  if (type) return Object.hasOwn(fileTypes, type) ? (type as FileType) : undefined;
-  const [signed] = SIGNATURES.find(([, bytes]) => bytes.every((byte, at) => head[at] === byte)) ?? [];
-  return signed ?? (isPlainText(head) ? "text/plain" : undefined);
+  if (type) return Object.hasOwn(EXTENSIONS, type) ? (type as FileType) : undefined;
+  const match = SIGNATURES.find(([, bytes]) => bytes.every((byte, index) => head[index] === byte));
+  if (match) return match[0];
+  return isPlainText(head) ? "text/plain" : undefined;
 }
 
-const CONTROL = /(?!\s)\p{Cc}/u;
+const CONTROL_CHARACTER = /(?!\s)\p{Cc}/u;
 const MARKUP = /<\s*(?:!doctype|!--|\?xml|html|head|body|script|svg|iframe)/i;
 
 /** Returns true for text that a browser can't interpret as HTML or SVG. */
@@ -49,7 +50,7 @@ function isPlainText(head: Uint8Array): boolean {
     // the last character may be cut
     const utf8 = new TextDecoder("utf-8", { fatal: true });
     const text = utf8.decode(head.subarray(0, HEAD_BYTES), { stream: true });
-    return !CONTROL.test(text) && !MARKUP.test(text);
+    return !CONTROL_CHARACTER.test(text) && !MARKUP.test(text);
   } catch {
     return false;
   }

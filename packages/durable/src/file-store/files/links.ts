@@ -7,13 +7,17 @@ import { type AdmittedRequest, createSigner, Refusal } from "@sluice/worker-prox
 export type Links = ReturnType<typeof createLinks>;
 
 const ID = /^[\w-]{44}$/;
-const LINK = /^(?<id>[\w-]{44})_(?<end>[0-9a-z]{8,9})_(?<mark>[\w-]{22})$/;
+const LINK = /^(?<id>[\w-]{44})_(?<expiry>[0-9a-z]{8,9})_(?<signature>[\w-]{22})$/;
 
 /** Length of an encoded signature, and of 16 encoded random bytes, in characters. */
-const MARK_LENGTH = 22;
+const SIGNATURE_LENGTH = 22;
+/** An id is 16 random bytes and a signature. */
+const ID_LENGTH = 2 * SIGNATURE_LENGTH;
+/** Bound of a path for the expression: the longest path of a link has 87 characters. */
+const MAX_LINK_PATH = 100;
 
 /** Characters that URL parsers may ignore: whitespace, control and format characters. */
-const LEFT_OUT = /[\s\p{Cc}\p{Cf}]+/gu;
+const IGNORED_CHARACTERS = /[\s\p{Cc}\p{Cf}]+/gu;
 
 /**
  * Returns the last path segment of an address that contains a link; undefined for other addresses. Only the path
@@ -21,15 +25,15 @@ const LEFT_OUT = /[\s\p{Cc}\p{Cf}]+/gu;
  * host is ignored, so that a link counts under every host.
  */
 export function findLink(address: string): string | undefined {
-  const { pathname = "" } = URL.parse(address.replace(LEFT_OUT, ""), "https://any.invalid") ?? {};
-  const path = pathname.replace(/%[0-7][\da-f]/gi, decodeURIComponent).replace(LEFT_OUT, "");
-  const [, link = ""] = /\/v1\/media\/([\w-]+)$/.exec(path.slice(-100)) ?? [];
+  const { pathname = "" } = URL.parse(address.replace(IGNORED_CHARACTERS, ""), "https://any.invalid") ?? {};
+  const path = pathname.replace(/%[0-7][\da-f]/gi, decodeURIComponent).replace(IGNORED_CHARACTERS, "");
+  const [, link = ""] = /\/v1\/media\/([\w-]+)$/.exec(path.slice(-MAX_LINK_PATH)) ?? [];
   return LINK.test(link) ? link : undefined;
 }
 
 /** Returns the file id of a link address, even of an expired link; undefined for other addresses. */
 export function findFileId(address: string): string | undefined {
-  return findLink(address)?.slice(0, 2 * MARK_LENGTH);
+  return findLink(address)?.slice(0, ID_LENGTH);
 }
 
 /** @param secrets the first secret signs; each secret verifies */
@@ -37,35 +41,34 @@ export function createLinks(secrets: readonly string[]) {
   const signer = createSigner(secrets);
   // the prefix separates these signatures from the proxy's signatures of ids
   const signText = (text: string) => signer.sign(`media:${text}`);
-  const isSigned = (text: string, mark: string) => signer.verify(`media:${text}`, mark);
+  const isSigned = (text: string, signature: string) => signer.verify(`media:${text}`, signature);
   return {
     /** Creates the id of a new file: 128 random bits, and a signature for its owner. */
     async createId(userId: string): Promise<string> {
       const bytes = crypto.getRandomValues(new Uint8Array(16));
-      const base64 = btoa(String.fromCharCode(...bytes)).slice(0, MARK_LENGTH);
+      const base64 = btoa(String.fromCharCode(...bytes)).slice(0, SIGNATURE_LENGTH);
       const random = base64.replaceAll("+", "-").replaceAll("/", "_");
       return random + (await signText(`owner:${random}:${userId}`));
     },
     /** Returns true if the id was made for this user. */
     async isOwn(id: string, userId: string): Promise<boolean> {
-      const random = id.slice(0, MARK_LENGTH);
-      return ID.test(id) && (await isSigned(`owner:${random}:${userId}`, id.slice(MARK_LENGTH)));
+      const random = id.slice(0, SIGNATURE_LENGTH);
+      return ID.test(id) && (await isSigned(`owner:${random}:${userId}`, id.slice(SIGNATURE_LENGTH)));
     },
     /** Creates the last path segment of a link. */
     async sign(id: string, expiresAt: number): Promise<string> {
-      const end = expiresAt.toString(36);
-      return `${id}_${end}_${await signText(`link:${id}:${end}`)}`;
+      const expiry = expiresAt.toString(36);
+      return `${id}_${expiry}_${await signText(`link:${id}:${expiry}`)}`;
     },
     /**
      * Returns the id of a file and the expiry of the link; undefined for a link that is expired or has an invalid
      * signature.
      */
     async verify(link: string) {
-      const { id = "", end = "", mark = "" } = LINK.exec(link)?.groups ?? {};
-      const expiresAt = Number.parseInt(end, 36);
-      // check the signature first: it proves that the expiry is authentic
-      if (!(await isSigned(`link:${id}:${end}`, mark)) || !(expiresAt > Date.now())) return undefined;
-      return { id, expiresAt };
+      const { id = "", expiry = "", signature = "" } = LINK.exec(link)?.groups ?? {};
+      const expiresAt = Number.parseInt(expiry, 36);
+      const isAuthentic = await isSigned(`link:${id}:${expiry}`, signature);
+      return isAuthentic && expiresAt > Date.now() ? { id, expiresAt } : undefined;
     },
   };
 }
@@ -83,9 +86,9 @@ export async function checkLinks<Env>(
   if (links.length === 0) return;
   const { isOwn, verify } = await readLinks(env);
   for (const link of links) {
-    const known = await verify(link);
+    const verified = await verify(link);
     const what = "is not your file, or its link has expired; upload it again";
-    if (!known || !(await isOwn(known.id, user.id))) throw new Refusal("media_not_allowed", { what });
+    if (!verified || !(await isOwn(verified.id, user.id))) throw new Refusal("media_not_allowed", { what });
   }
 }
 

@@ -126,17 +126,18 @@ function readNumbers<Numbers extends object>(
   defaults: Numbers,
   given: Partial<Numbers>,
 ): Numbers {
-  const read = ([name, usual]: [string, number]) => {
+  const readNumber = ([name, fallback]: [string, number]) => {
     const check = name.endsWith("Ms") ? checkMilliseconds : checkWhole;
-    return [name, check(`${subject}: ${name}`, given[name as keyof Numbers] ?? usual)];
+    return [name, check(`${subject}: ${name}`, given[name as keyof Numbers] ?? fallback)];
   };
-  return Object.fromEntries(Object.entries(defaults).map(read)) as Numbers;
+  return Object.fromEntries(Object.entries(defaults).map(readNumber)) as Numbers;
 }
 
 /** @throws {TypeError} for a secret that is missing or short */
 export function checkSecrets(given: unknown): readonly string[] {
   const secrets = [given].flat();
-  const areLong = secrets.length > 0 && secrets.every((one) => typeof one === "string" && one.length >= 32);
+  const areLong =
+    secrets.length > 0 && secrets.every((secret) => typeof secret === "string" && secret.length >= 32);
   ensure(areLong, "fileStore: secret: give at least 32 random characters; is the secret set?");
   return secrets as string[];
 }

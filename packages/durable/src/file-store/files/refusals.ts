@@ -31,6 +31,11 @@ export const refuseFile = createRefusals({
   media_unavailable: [503, "files can't be stored or read now; try again"],
 });
 
+/** Creates the refusal of a request whose call of the bucket failed. */
+export function refuseBucketFailure(cause: unknown): Refusal {
+  return refuseFile("media_unavailable", { problem: "fileStore: the bucket failed", cause });
+}
+
 /**
  * Runs a call of the bucket or the database.
  *

@@ -40,7 +40,7 @@ export const removeFile = operation("files/remove", async (transaction, { id }: 
   const file = await findFile(transaction, id);
   if (file?.state !== "open" && file?.state !== "whole") return file;
   if (file.url !== null) await addToSums(transaction, { copies: -1 });
-  const claimedUntil = readClaim(file, now);
+  const claimedUntil = getClaimExpiry(file, now);
   const dueAt = Math.max(now + HANDOVER_MS, claimedUntil);
   const removed = await updateFile(transaction, id, {
     ...{ state: "removed", url: null, attempts: DELETED_BY_OWNER, claimedUntil, dueAt },
@@ -89,13 +89,13 @@ export const endAttempt = operation(
  * Marks expired files for deletion. Returns all files that are due for deletion, each with its previous state. A file
  * with a claim is due again when the claim ends.
  */
-export const findDue = operation("files/due", async (transaction): Promise<readonly FileRow[]> => {
+export const markDueFiles = operation("files/due", async (transaction): Promise<readonly FileRow[]> => {
   const { key, now, query } = transaction;
   const due = "state <> 'queued' AND due_at <= ? ORDER BY due_at LIMIT ?";
   const files = await selectFiles(transaction, due, now, DELETE_PAGE);
   for (const file of files) {
     const { id, state, createdAt, source } = file;
-    const claimedUntil = readClaim(file, now);
+    const claimedUntil = getClaimExpiry(file, now);
     if (state === "ended") await query("DELETE FROM files WHERE key = ? AND id = ?", key, id);
     else if (state !== "removed" || claimedUntil > 0) {
       // an expired copy may be made again, but not on the day of the first copy
@@ -106,11 +106,11 @@ export const findDue = operation("files/due", async (transaction): Promise<reado
   }
   return files
     .filter(({ state }) => state !== "ended")
-    .map((file) => ({ ...file, claimedUntil: readClaim(file, now) }));
+    .map((file) => ({ ...file, claimedUntil: getClaimExpiry(file, now) }));
 });
 
 /** Returns the expiry of a claim; 0 if the claim has ended. */
-function readClaim({ claimedUntil }: FileRow, now: number): number {
+function getClaimExpiry({ claimedUntil }: FileRow, now: number): number {
   return claimedUntil > now ? claimedUntil : 0;
 }
 
@@ -118,45 +118,45 @@ function readClaim({ claimedUntil }: FileRow, now: number): number {
 export type RemovedFile = Pick<FileRow, "id" | "claim">;
 
 /** Result of a deletion step. */
-type Deleted = {
+type DeletionResult = {
   /** The files that the bucket deleted after their claims had ended. */
-  readonly gone: readonly RemovedFile[];
+  readonly deleted: readonly RemovedFile[];
   /** The files that the bucket did not delete. */
-  readonly left: readonly RemovedFile[];
+  readonly undeleted: readonly RemovedFile[];
 };
 
-/** Ends the rows of deleted files, and schedules the next step. Returns the rows of the remaining files. */
+/** Ends the rows of deleted files, and postpones undeleted files. Returns the rows of the postponed files. */
 export const endRemoval = operation(
   "files/gone",
-  async (transaction, { gone, left: undeleted }: Deleted): Promise<readonly FileRow[]> => {
+  async (transaction, { deleted, undeleted }: DeletionResult): Promise<readonly FileRow[]> => {
     const { key, now, query } = transaction;
     const findRemoved = async ({ id, claim }: RemovedFile) => {
       const file = await findFile(transaction, id);
       // a later attempt may have stored a copy again
       return file?.state === "removed" && file.claim === claim ? file : undefined;
     };
-    for (const removed of gone) {
+    for (const removed of deleted) {
       const file = await findRemoved(removed);
       if (!file) continue;
       await query("DELETE FROM file_parts WHERE key = ? AND id = ?", key, file.id);
       await addToSums(transaction, { files: -1, bytes: -file.bytes });
       await endFile(transaction, file);
     }
-    const left: FileRow[] = [];
+    const postponed: FileRow[] = [];
     for (const removed of undeleted) {
       const file = await findRemoved(removed);
       // a repeated input finds the row already postponed
       if (!file || file.dueAt > now + HANDOVER_MS) continue;
       const dueAt = now + Math.min(RETRY_MS * 2 ** file.removals, MAX_RETRY_MS);
-      const postponed = await updateFile(transaction, file.id, { removals: file.removals + 1, dueAt });
-      if (postponed) left.push(postponed);
+      const row = await updateFile(transaction, file.id, { removals: file.removals + 1, dueAt });
+      if (row) postponed.push(row);
     }
     await scheduleJobs(transaction);
-    return left;
+    return postponed;
   },
 );
 
-/** Stores the next state of a file without bytes. */
+/** Stores the state of a file whose bytes are deleted: a pending copy is queued again, and a copied source is remembered. */
 async function endFile({ key, now, query }: Transaction, file: FileRow): Promise<void> {
   const { id, attempts, url, source, retryAt } = file;
   const set = (change: Partial<FileRow>) =>
@@ -199,10 +199,10 @@ export function createSweep<Env>(store: Store<Env>): Job<UserInput> {
   return {
     ...SWEEP,
     run: async (context, { userId }) => void (await sweepPage(store, context, userId)),
-    /** Counts the deletion of the due files as failed, because it may have ended the process. */
+    /** Counts the deletion of the due files as failed, because the deletion may have ended the process. */
     async onGivenUp({ host, env }, { userId }) {
       const { run } = await store.open(env as Env, userId, host);
-      await run(endRemoval, { gone: [], left: await run(findDue, null) });
+      await run(endRemoval, { deleted: [], undeleted: await run(markDueFiles, null) });
     },
   };
 }
@@ -214,7 +214,7 @@ export async function sweepPage<Env>(
   userId: string,
 ): Promise<{ readonly count: number; readonly cause?: unknown }> {
   const { run, deleteFiles, report } = await store.open(env as Env, userId, host);
-  const files = await run(findDue, null);
+  const files = await run(markDueFiles, null);
   const cause = await deleteFiles(files);
   const unfinished = files.filter(({ state, isCopy }) => state === "open" && !isCopy);
   for (const row of unfinished) report(row, { outcome: "dropped", code: "upload_unfinished" });

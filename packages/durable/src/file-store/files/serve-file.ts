@@ -1,6 +1,6 @@
 import type { AdmittedRequest } from "@sluice/worker-proxy/plugin";
 import type { Bucket, StoredFile } from "../../buckets/bucket.js";
-import { type FileType, fileTypes } from "./file-type.js";
+import { EXTENSIONS, type FileType } from "./file-type.js";
 import type { Links } from "./links.js";
 import { callStorage, refuseFile } from "./refusals.js";
 import { toBucketKey } from "./store.js";
@@ -14,27 +14,27 @@ export async function serveFile<Env>(
   { request, sentId = "" }: AdmittedRequest<Env>,
   { bucket, links }: { readonly bucket: Bucket; readonly links: Links },
 ): Promise<Response> {
-  const known = await links.verify(sentId);
-  if (!known) throw refuseFile("file_not_found");
-  const key = toBucketKey(known.id);
+  const link = await links.verify(sentId);
+  if (!link) throw refuseFile("file_not_found");
+  const key = toBucketKey(link.id);
   const isHead = request.method === "HEAD";
   // validate the range here: for an invalid range, a bucket may return the whole file or fail
   const meta = isHead || request.headers.has("range") ? await callStorage(() => bucket.head(key)) : undefined;
   if (meta === null) throw refuseFile("file_not_found");
-  const part = meta && !isHead ? readRange(request.headers, meta) : undefined;
-  const range = new Headers(part && { range: `bytes=${part.first}-${part.last}` });
-  const file = isHead ? meta : await callStorage(() => bucket.get(key, { range }));
+  const range = meta && !isHead ? readRange(request.headers, meta) : undefined;
+  const rangeHeader = new Headers(range && { range: `bytes=${range.first}-${range.last}` });
+  const file = isHead ? meta : await callStorage(() => bucket.get(key, { range: rangeHeader }));
   if (!file) throw refuseFile("file_not_found");
   const { size } = file;
-  const headers = createHeaders(known.id, file, known.expiresAt);
+  const headers = createHeaders(link.id, file, link.expiresAt);
   const body = file.body ?? null;
-  if (!part) return new Response(body, { headers: { ...headers, "content-length": String(size) } });
-  const { first, last } = part;
-  const said = {
+  if (!range) return new Response(body, { headers: { ...headers, "content-length": String(size) } });
+  const { first, last } = range;
+  const partHeaders = {
     "content-length": String(last - first + 1),
     "content-range": `bytes ${first}-${last}/${size}`,
   };
-  return new Response(body, { status: 206, headers: { ...headers, ...said } });
+  return new Response(body, { status: 206, headers: { ...headers, ...partHeaders } });
 }
 
 /**
@@ -55,12 +55,12 @@ function readRange(headers: Headers, { size, httpEtag }: StoredFile) {
 
 function createHeaders(id: string, { httpEtag, httpMetadata }: StoredFile, expiresAt: number) {
   const type = httpMetadata?.contentType ?? "";
-  const extension = Object.hasOwn(fileTypes, type) ? fileTypes[type as FileType] : "bin";
-  const isShown = /^(?:image|video|audio)\//.test(type);
+  const extension = Object.hasOwn(EXTENSIONS, type) ? EXTENSIONS[type as FileType] : "bin";
+  const isInline = /^(?:image|video|audio)\//.test(type);
   const seconds = Math.max(0, Math.floor((expiresAt - Date.now()) / 1000));
   return {
     "content-type": extension === "bin" ? "application/octet-stream" : type,
-    "content-disposition": `${isShown ? "inline" : "attachment"}; filename="${id.slice(0, 8)}.${extension}"`,
+    "content-disposition": `${isInline ? "inline" : "attachment"}; filename="${id.slice(0, 8)}.${extension}"`,
     // a browser must run nothing, whatever type it detects
     "content-security-policy": "default-src 'none'; sandbox",
     "cross-origin-resource-policy": "cross-origin",

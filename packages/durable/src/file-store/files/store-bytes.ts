@@ -10,7 +10,7 @@ import {
   reserve,
   type SpaceReservation,
   type WholeFile,
-} from "./storing.js";
+} from "./storing-operations.js";
 import { type FileRow, readFile, readParts } from "./tables.js";
 
 /** Reserves space, and stores the first bytes of an upload. Frees the space if this fails. */
@@ -21,21 +21,21 @@ export async function storeFile(
   readType: () => Promise<string>,
 ): Promise<FileRow> {
   const claim = crypto.randomUUID();
-  return await endOnError(files, { id, claim }, async () => {
+  return await endClaimOnError(files, { id, claim }, async () => {
     // reserve the space before reading the body, so that an erasure finds the row
-    const space = { id, claim, bytes, isCopy: false, ms: ATTEMPT_MS };
+    const space = { id, claim, bytes, isCopy: false, claimMs: ATTEMPT_MS };
     const row = await reserveSpace(files, space);
     const type = await readType();
     if (bytes > body.length)
-      return await storePart(files, body, { ...row, uploadId: await openParts(files, id, type) });
+      return await storePart(files, body, { ...row, uploadId: await beginMultipart(files, id, type) });
     const options = { httpMetadata: { contentType: type } };
-    await body.through((content) => files.bucket.put(toBucketKey(id), content, options));
+    await body.streamTo((content) => files.bucket.put(toBucketKey(id), content, options));
     return await finishFile(files, { id, claim, type, retentionMs: files.settings.retentionMs });
   });
 }
 
 /** Runs the work of a claim, and ends the claim if the work fails. */
-export async function endOnError<T>(
+export async function endClaimOnError<T>(
   files: UserFiles,
   { id, claim }: Pick<FileRow, "id" | "claim">,
   work: () => Promise<T>,
@@ -52,8 +52,8 @@ export async function endOnError<T>(
   }
 }
 
-/** Opens a multipart upload, and stores its id before the first part. @throws {Refusal} 404 for a removed file */
-export async function openParts({ bucket, run }: UserFiles, id: string, type: string): Promise<string> {
+/** Begins a multipart upload, and stores its id before the first part. @throws {Refusal} 404 for a removed file */
+export async function beginMultipart({ bucket, run }: UserFiles, id: string, type: string): Promise<string> {
   const options = { httpMetadata: { contentType: type } };
   const { uploadId } = await callStorage(() => bucket.createMultipartUpload(toBucketKey(id), options));
   checkFound(await run(beginUpload, { id, type, uploadId }));
@@ -71,8 +71,8 @@ export async function storePart(
   const upload = files.bucket.resumeMultipartUpload(toBucketKey(id), uploadId as string);
   // if the part is stored without a row, the next attempt replaces it
   const number = from / PART_BYTES + 1;
-  const { etag } = await body.through((content) =>
-    upload.uploadPart(number, content).catch((error: unknown) => checkOvertaken(files, id, error)),
+  const { etag } = await body.streamTo((content) =>
+    upload.uploadPart(number, content).catch((error: unknown) => throwUploadError(files, id, error)),
   );
   return checkFound(await files.run(addPart, { id, claim, number, etag, from, to, ttlMs: UPLOAD_TTL_MS }));
 }
@@ -89,7 +89,7 @@ export async function joinParts(files: UserFiles, row: FileRow): Promise<FileRow
       await upload.complete([...parts]);
     } catch (error) {
       const file = await files.bucket.head(toBucketKey(id));
-      if (file?.size !== bytes) await checkOvertaken(files, id, error);
+      if (file?.size !== bytes) await throwUploadError(files, id, error);
     }
   });
   return await finishFile(files, { id, claim, type, retentionMs: files.settings.retentionMs });
@@ -101,7 +101,7 @@ export async function finishFile({ run }: UserFiles, file: WholeFile): Promise<F
 }
 
 /** @throws {Refusal} 404 or 409 if the upload ended without this part; otherwise the error of the bucket */
-async function checkOvertaken(files: UserFiles, id: string, error: unknown): Promise<never> {
+async function throwUploadError(files: UserFiles, id: string, error: unknown): Promise<never> {
   const row = await files.run(readFile, { id });
   if (row?.state === "whole") throw refuseFile("upload_offset", { what: row.received });
   throw row?.state === "open" ? error : refuseFile("file_not_found");
@@ -115,9 +115,9 @@ async function checkOvertaken(files: UserFiles, id: string, error: unknown): Pro
 export async function reserveSpace(files: UserFiles, reservation: SpaceReservation): Promise<FileRow> {
   const { maxBytesPerUser: maxBytes, maxFilesPerUser: maxFiles } = files.settings;
   const input = { ...reservation, userId: files.userId, maxBytes, maxFiles };
-  const { file, full } = await files.run(reserve, input);
-  if (full === "files") throw refuseFile("too_many_files", { what: maxFiles });
-  if (full === "bytes") throw refuseFile("storage_full", { what: maxBytes });
+  const { file, exceeded } = await files.run(reserve, input);
+  if (exceeded === "files") throw refuseFile("too_many_files", { what: maxFiles });
+  if (exceeded === "bytes") throw refuseFile("storage_full", { what: maxBytes });
   if (!file) throw refuseFile("file_not_found");
   return file;
 }

@@ -4,15 +4,15 @@ import {
   ensure,
   type JSONValue,
   type Operation,
-  type PluginServer,
   type Reading,
   readOption,
 } from "@sluice/worker-proxy/plugin";
 import type { Bucket } from "../../buckets/bucket.js";
 import { createUserKey } from "../../host/user-key.js";
+import { connectOnce } from "../../shared/connect-once.js";
 import { createLinks, type Links } from "./links.js";
 import { checkSecrets, type FileSettings } from "./options.js";
-import { callStorage, refuseFile } from "./refusals.js";
+import { callStorage, refuseBucketFailure, refuseFile } from "./refusals.js";
 import { endRemoval, type RemovedFile } from "./removal.js";
 import { type FileRow, isVisible, readFile } from "./tables.js";
 
@@ -21,17 +21,13 @@ export type Store<Env> = ReturnType<typeof createStore<Env>>;
 
 /** Creates a store from options. */
 export function createStore<Env>(settings: FileSettings<Env>) {
-  let server: PluginServer<Env> | undefined;
+  const { connect, getServer } = connectOnce<Env>("fileStore");
   const store = {
     settings,
     get server() {
-      ensure(server, "fileStore: give it to createProxy, plugins: [fileStore(…)]");
-      return server;
+      return getServer();
     },
-    connect(given: PluginServer<Env>) {
-      ensure(!server, "fileStore: belongs to one proxy; make another one");
-      server = given;
-    },
+    connect,
     readBucket,
     readLinks,
     open,
@@ -106,34 +102,34 @@ function openUserFiles(opened: Opened, host: BoundHost, key: string) {
   }
 
   /** Finds a file. @throws {Refusal} 404 for a missing file, and for an id of another user */
-  async function find(given: string | undefined): Promise<FileRow> {
-    const row = await run(readFile, { id: await checkId(given) });
+  async function find(id: string | undefined): Promise<FileRow> {
+    const row = await run(readFile, { id: await checkId(id) });
     return checkFound(row && isVisible(row) ? row : undefined);
   }
 
   /**
-   * Deletes marked files from the bucket, and ends their rows. It can be repeated. Returns an error
-   * of the bucket if it may still have some of the files: then the sweep tries again.
+   * Deletes marked files from the bucket, and ends their rows. It can be repeated. Returns the bucket's error if the
+   * bucket may still have some of the files: then the sweep tries again.
    *
    * A request with a claim may store its file after this deletion. Such a file keeps its space until the sweep has
    * deleted it after the end of the claim.
    */
   async function deleteFiles(files: readonly MarkedFile[]): Promise<unknown> {
-    const left = new Set<MarkedFile>();
+    const failed = new Set<MarkedFile>();
     let cause: unknown;
-    const fail = (failed: readonly MarkedFile[]) => (error: unknown) => {
-      for (const file of failed) left.add(file);
+    const addFailed = (files: readonly MarkedFile[]) => (error: unknown) => {
+      for (const file of files) failed.add(file);
       cause = error;
     };
     // parts take space until their upload is aborted
-    await Promise.all(files.map((file) => abortUpload(file).catch(fail([file]))));
+    await Promise.all(files.map((file) => abortUpload(file).catch(addFailed([file]))));
     const keys = files.map(({ id }) => toBucketKey(id));
-    if (keys.length > 0) await bucket.delete(keys).catch(fail(files));
-    const ended = files.filter(({ claimedUntil }) => claimedUntil === 0);
-    const gone = ended.filter((file) => !left.has(file));
-    const name = ({ id, claim }: MarkedFile): RemovedFile => ({ id, claim });
-    const undeleted = ended.filter((file) => left.has(file));
-    const remaining = await run(endRemoval, { gone: gone.map(name), left: undeleted.map(name) });
+    if (keys.length > 0) await bucket.delete(keys).catch(addFailed(files));
+    const unclaimed = files.filter(({ claimedUntil }) => claimedUntil === 0);
+    const toRemoved = ({ id, claim }: MarkedFile): RemovedFile => ({ id, claim });
+    const deleted = unclaimed.filter((file) => !failed.has(file)).map(toRemoved);
+    const undeleted = unclaimed.filter((file) => failed.has(file)).map(toRemoved);
+    const remaining = await run(endRemoval, { deleted, undeleted });
     if (remaining.length > 0)
       log(`fileStore: the bucket did not delete ${remaining.length} files; another attempt follows`, cause);
     for (const row of remaining)
@@ -154,8 +150,7 @@ function openUserFiles(opened: Opened, host: BoundHost, key: string) {
   async function remove(file: FileRow | undefined): Promise<void> {
     if (file?.state !== "removed") return;
     const cause = await deleteFiles([file]);
-    if (cause !== undefined)
-      throw refuseFile("media_unavailable", { problem: "fileStore: the bucket failed", cause });
+    if (cause !== undefined) throw refuseBucketFailure(cause);
   }
 }
 

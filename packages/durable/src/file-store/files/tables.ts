@@ -31,13 +31,13 @@ export const FILE_TABLES = [
  * | `open`           | a request stores the next part            | `claimPart`, `addPart`        | `open`             |
  * | `open`           | all bytes are stored                      | `completeFile`                | `whole`            |
  * | `open`           | a request or attempt fails without a part | `endAttempt`                  | `removed`          |
- * | `open`, `whole`  | its time has passed                       | `findDue`                     | `removed`          |
+ * | `open`, `whole`  | its time has passed                       | `markDueFiles`                     | `removed`          |
  * | `open`, `whole`  | its user or an operator deletes it        | `removeFile`                  | `removed`          |
  * | `removed`        | the bucket has deleted an upload          | `endRemoval`                  | no row             |
  * | `removed`        | the bucket has deleted an attempt         | `endRemoval`                  | `queued`           |
  * | `removed`        | the bucket has deleted a copy             | `endRemoval`                  | `ended`, no row    |
  * | `queued`         | the last attempt fails without bytes      | `endAttempt`                  | `ended`            |
- * | `ended`          | a day has passed                          | `findDue`                     | no row             |
+ * | `ended`          | a day has passed                          | `markDueFiles`                     | no row             |
  * | with bytes       | its user is erased                        | `eraseFiles`                  | `removed`          |
  * | without bytes    | its user is erased                        | `eraseFiles`                  | no row             |
  */
@@ -152,8 +152,8 @@ interface Sums {
   readonly copies: number;
 }
 
-/** Reads the sums of a user. Adds the row if it is missing. */
-export async function openSums({ key, query }: Rows, userId: string): Promise<Sums> {
+/** Reads the sums of a user. Adds a row of zeros if it is missing. */
+export async function readOrAddSums({ key, query }: Rows, userId: string): Promise<Sums> {
   const [sums] = await query<Sums>("SELECT files, bytes, copies FROM file_users WHERE key = ?", key);
   if (sums) return sums;
   const none = { files: 0, bytes: 0, copies: 0 };
@@ -186,7 +186,7 @@ const LOST_COPY_MS = 3_600_000;
  *
  * @param isLater true if rows are due later than before: a sweep that comes too early schedules the next one
  */
-export async function scheduleJobs(transaction: Transaction, isLater = false): Promise<void> {
+export async function scheduleJobs(transaction: Transaction, { isLater = false } = {}): Promise<void> {
   const { key, query } = transaction;
   const [next] = await query<{ userId: string; copyAt: number | null; sweepAt: number | null }>(
     `SELECT user_id AS "userId", (SELECT MIN(due_at) FROM files WHERE key = ? AND state = 'queued') AS "copyAt",

@@ -1,13 +1,13 @@
 import { type AdmittedRequest, Refusal } from "@sluice/worker-proxy/plugin";
 import { limitTime } from "../../shared/time.js";
-import { type FileBody, openUpload } from "./file-body.js";
-import { fileTypes, findType } from "./file-type.js";
+import { type FileBody, openUploadBody } from "./file-body.js";
+import { EXTENSIONS, findType } from "./file-type.js";
 import { ATTEMPT_MS, PART_BYTES, STORE_MS } from "./options.js";
 import { refuseFile } from "./refusals.js";
 import { removeFile } from "./removal.js";
 import { checkFound, type Store, type UserFiles } from "./store.js";
-import { endOnError, joinParts, storeFile, storePart } from "./store-bytes.js";
-import { claimPart } from "./storing.js";
+import { endClaimOnError, joinParts, storeFile, storePart } from "./store-bytes.js";
+import { claimPart } from "./storing-operations.js";
 import type { FileRow } from "./tables.js";
 import { describeFile } from "./user-files.js";
 
@@ -43,21 +43,22 @@ export function createUploads<Env>(store: Store<Env>) {
     const files = await store.open(env, user.id);
     const offset = readBytes(request, "upload-offset", 0);
     const row = await claim(files, admitted, offset);
-    return await endOnError(files, row, async () => {
-      const store = (body: FileBody) => storePart(files, body, row);
-      const now = offset < row.bytes ? await receiveBody(request, store) : row;
-      const isLast = now.received === now.bytes && now.state === "open";
-      const whole = isLast ? await joinParts(files, now) : now;
-      if (isLast) files.report(whole, { outcome: "complete" });
+    return await endClaimOnError(files, row, async () => {
+      const storeBody = (body: FileBody) => storePart(files, body, row);
+      const updated = offset < row.bytes ? await receiveBody(request, storeBody) : row;
+      const isLast = updated.received === updated.bytes && updated.state === "open";
+      if (!isLast) return await respond(admitted, files, updated);
+      const whole = await joinParts(files, updated);
+      files.report(whole, { outcome: "complete" });
       return await respond(admitted, files, whole);
     });
   }
 
   /** @throws {Refusal} 404 as `find`; 409 for another offset, and while another request sends this part */
-  async function claim(files: UserFiles, given: AdmittedRequest<Env>, from: number): Promise<FileRow> {
-    const id = await files.checkId(given.id);
+  async function claim(files: UserFiles, admitted: AdmittedRequest<Env>, from: number): Promise<FileRow> {
+    const id = await files.checkId(admitted.id);
     const claim = crypto.randomUUID();
-    const row = checkFound(await files.run(claimPart, { id, from, claim, ms: ATTEMPT_MS }));
+    const row = checkFound(await files.run(claimPart, { id, from, claim, claimMs: ATTEMPT_MS }));
     if (row.claim === claim) return row;
     if (row.state === "whole" || row.received !== from)
       throw refuseFile("upload_offset", { what: row.received });
@@ -93,7 +94,7 @@ export function createUploads<Env>(store: Store<Env>) {
 /** Opens the body of a request for some work, which has {@link STORE_MS}. */
 function receiveBody<T>(request: Request, work: (body: FileBody) => Promise<T>): Promise<T> {
   return limitTime(STORE_MS, async (signal) => {
-    const body = openUpload(request, signal);
+    const body = openUploadBody(request, signal);
     try {
       return await work(body);
     } finally {
@@ -111,15 +112,15 @@ function checkSize(body: FileBody, bytes: number, { maxBytes }: UserFiles["setti
 
 /** Returns the type of a new file. @throws {Refusal} 415 for a type that is not accepted */
 async function readFileType(body: FileBody): Promise<string> {
-  const type = findType(await body.head());
-  if (!type) throw refuseFile("file_type", { what: `accepted are ${Object.keys(fileTypes).join(", ")}` });
+  const type = findType(await body.readHead());
+  if (!type) throw refuseFile("file_type", { what: `accepted are ${Object.keys(EXTENSIONS).join(", ")}` });
   return type;
 }
 
-/** @throws {Refusal} 400 for an invalid number of bytes, or a missing header without a `usual` value */
-function readBytes({ headers }: Request, name: string, min: number, usual?: number): number {
+/** @throws {Refusal} 400 for an invalid number of bytes, or a missing header without a `fallback` */
+function readBytes({ headers }: Request, name: string, min: number, fallback?: number): number {
   const text = headers.get(name);
-  if (text === null && usual !== undefined) return usual;
+  if (text === null && fallback !== undefined) return fallback;
   if (!/^\d{1,15}$/.test(text ?? "") || Number(text) < min) throw refuseFile("bytes_header", { what: name });
   return Number(text);
 }

@@ -7,7 +7,7 @@ import {
 import { readText } from "../../admin/body.js";
 import { type ExportPage, exportPage } from "../../admin/export-page.js";
 import { PART_BYTES } from "./options.js";
-import { refuseFile } from "./refusals.js";
+import { refuseBucketFailure } from "./refusals.js";
 import { eraseFiles, removeFile, sweepPage } from "./removal.js";
 import type { Store, UserFiles } from "./store.js";
 import { type FileRow, isVisible, readFile, readPage } from "./tables.js";
@@ -39,8 +39,7 @@ export function createUserFiles<Env>(store: Store<Env>) {
     const context = { host: store.server.host(env), env };
     for (let isMore = true; isMore; ) {
       const { count, cause } = await sweepPage(store, context, userId);
-      if (cause !== undefined)
-        throw refuseFile("media_unavailable", { problem: "fileStore: the bucket failed", cause });
+      if (cause !== undefined) throw refuseBucketFailure(cause);
       isMore = count > 0;
     }
   }

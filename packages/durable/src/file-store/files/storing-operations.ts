@@ -5,7 +5,7 @@ import {
   type FileRow,
   findFile,
   insertFile,
-  openSums,
+  readOrAddSums,
   scheduleJobs,
   updateFile,
 } from "./tables.js";
@@ -19,7 +19,7 @@ export type SpaceReservation = {
   /** Whole size, in bytes. The size of a copy can grow. */
   readonly bytes: number;
   /** Time to store the file, in milliseconds. After it, the space is free again. */
-  readonly ms: number;
+  readonly claimMs: number;
 };
 
 type Limits = { readonly userId: string; readonly maxBytes: number; readonly maxFiles: number };
@@ -27,7 +27,7 @@ type Limits = { readonly userId: string; readonly maxBytes: number; readonly max
 /** The row of a file, or the limit that the file would exceed. Neither is set if the file was removed. */
 interface Reserved {
   readonly file?: FileRow | undefined;
-  readonly full?: "bytes" | "files";
+  readonly exceeded?: "bytes" | "files";
 }
 
 /** Reserves the whole size of a file in its user's space. */
@@ -42,13 +42,13 @@ export const reserve = operation(
     const isPending = file?.claim === claim && (file.state === "queued" || file.state === "open");
     if (isCopy && !isPending) return {};
     if (file?.state === "open" && file.bytes === bytes) return { file };
-    const sums = await openSums(transaction, input.userId);
-    const known = file?.bytes ?? 0;
-    const more = { files: known === 0 ? 1 : 0, bytes: bytes - known };
-    if (sums.files + more.files > input.maxFiles) return { full: "files" };
-    if (sums.bytes + more.bytes > input.maxBytes) return { full: "bytes" };
-    await addToSums(transaction, more);
-    const until = now + input.ms;
+    const sums = await readOrAddSums(transaction, input.userId);
+    const reserved = file?.bytes ?? 0;
+    const growth = { files: reserved === 0 ? 1 : 0, bytes: bytes - reserved };
+    if (sums.files + growth.files > input.maxFiles) return { exceeded: "files" };
+    if (sums.bytes + growth.bytes > input.maxBytes) return { exceeded: "bytes" };
+    await addToSums(transaction, growth);
+    const until = now + input.claimMs;
     const open = { state: "open", bytes, claimedUntil: until, dueAt: until } as const;
     if (!file) await insertFile(transaction, { ...createRow(id, now), claim, ...open });
     else await updateFile(transaction, id, open);
@@ -64,7 +64,7 @@ type ClaimInput = {
   /** Unique id of the request. */
   readonly claim: string;
   /** Lifetime of the claim, in milliseconds. After it, other requests can send the part. */
-  readonly ms: number;
+  readonly claimMs: number;
 };
 
 /**
@@ -73,13 +73,13 @@ type ClaimInput = {
  */
 export const claimPart = operation(
   "files/claim",
-  async (transaction, { id, from, claim, ms }: ClaimInput): Promise<FileRow | undefined> => {
+  async (transaction, { id, from, claim, claimMs }: ClaimInput): Promise<FileRow | undefined> => {
     const { now } = transaction;
     const file = await findFile(transaction, id);
     if (!file || file.dueAt <= now) return undefined;
     const isFree = file.claimedUntil <= now || file.claim === claim;
     if (file.state !== "open" || file.received !== from || file.uploadId === null || !isFree) return file;
-    return await updateFile(transaction, id, { claim, claimedUntil: now + ms });
+    return await updateFile(transaction, id, { claim, claimedUntil: now + claimMs });
   },
 );
 

@@ -12,8 +12,8 @@ export interface Fault {
   readonly network?: "refused" | "lost" | "silent";
 }
 
-/** A request as it came. */
-export interface Seen {
+/** A request of the bucket's client. */
+export interface ReceivedRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingMessage["headers"];
@@ -21,29 +21,29 @@ export interface Seen {
   readonly sha256: string;
 }
 
-/** A server before a bucket, which passes requests on until it is told of a fault for one. */
-export async function startBetween(bucket: string) {
-  const seen: Seen[] = [];
-  const faults: ((request: Seen) => Fault | undefined)[] = [];
+/** Starts a server before a bucket. The server forwards each request, or plays the next fault of its kind. */
+export async function startFaultyS3(bucket: string) {
+  const requests: ReceivedRequest[] = [];
+  const faults: ((request: ReceivedRequest) => Fault | undefined)[] = [];
   const server = createServer((incoming, outgoing) => {
-    take(incoming, outgoing).catch(() => outgoing.destroy());
+    forward(incoming, outgoing).catch(() => outgoing.destroy());
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    seen,
-    /** Lets the next requests of a kind, `PUT` or `POST uploads`, meet faults: each the next one. */
+    requests,
+    /** Plays one fault for each of the next requests of a kind: a method and a part of the URL, `POST uploads`. */
     fail(kind: string, ...list: readonly Fault[]): void {
-      const left = [...list];
-      faults.push(({ method, url }) => {
-        const [wanted, query = ""] = kind.split(" ");
-        return method === wanted && url.includes(query) ? left.shift() : undefined;
-      });
+      const [kindMethod, urlPart = ""] = kind.split(" ");
+      const remaining = [...list];
+      faults.push(({ method, url }) =>
+        method === kindMethod && url.includes(urlPart) ? remaining.shift() : undefined,
+      );
     },
     reset(): void {
       faults.length = 0;
-      seen.length = 0;
+      requests.length = 0;
     },
     async close() {
       server.close();
@@ -51,19 +51,19 @@ export async function startBetween(bucket: string) {
     },
   };
 
-  async function take(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  async function forward(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const { method = "", url = "", headers } = incoming;
     const body = Buffer.concat(await incoming.toArray());
-    const now = { method, url, headers, sha256: createHash("sha256").update(body).digest("hex") };
-    seen.push(now);
+    const received = { method, url, headers, sha256: createHash("sha256").update(body).digest("hex") };
+    requests.push(received);
     let fault: Fault | undefined;
-    for (const next of faults) fault ??= next(now);
+    for (const findFault of faults) fault ??= findFault(received);
     if (fault?.network === "silent") return;
     if (fault?.network === "refused") return void outgoing.destroy();
     if (fault?.status !== undefined)
       return void outgoing.writeHead(fault.status, { ...fault.headers }).end(fault.body);
-    const passed = request(new URL(url, bucket), { method, headers }).end(body);
-    const [response] = (await once(passed, "response")) as [IncomingMessage];
+    const forwarded = request(new URL(url, bucket), { method, headers }).end(body);
+    const [response] = (await once(forwarded, "response")) as [IncomingMessage];
     if (fault?.network === "lost") {
       await response.toArray();
       return void outgoing.destroy();
