@@ -11,7 +11,7 @@ const MAX_TRIES = 200;
 const TYPES = ["object", "array", "string", "number", "integer", "boolean", "null"];
 
 /**
- * Finds the JSON Schema for the reply: in `response_format`, or in the messages. The spec has no field for a schema, so
+ * Finds the JSON Schema for the reply: in `response_format`, or in the messages. The spec lacks a field for a schema, so
  * clients write it into a system message or the prompt.
  */
 export function findSchema({ messages, ...fields }: ChatRequest): Schema | undefined {
@@ -36,7 +36,7 @@ function listInstructions(messages: ChatRequest["messages"]): string[] {
   return messages.filter((message) => message.role === "system" || message === prompt).map(readText);
 }
 
-/** The fields of `response_format` in which clients send a schema. */
+/** The fields of `response_format` that may contain a schema. */
 interface ResponseFormat {
   readonly type?: unknown;
   readonly schema?: unknown;

@@ -54,7 +54,7 @@ export function createFaultServer(cases: readonly FaultCase[], clock: EmulatorCl
     { record, text }: Exchange,
   ): FaultResponse | undefined {
     const responses = fault.responses.filter(({ method = record.method }) => method === record.method);
-    // the key has no path, so that a request that follows a redirect is the next one
+    // the path is not part of the key: a request that follows a redirect is the next one
     const key = hash(`${labeledName} ${record.method} ${text}`);
     const previous = counts.get(key);
     counts.increase(key);

@@ -4,8 +4,8 @@ import { addSecrets } from "./exchange-secrets.js";
 import type { RecordedRequest } from "./recording.js";
 
 /**
- * Converts a request to a recorded request without the values of its query. Adds its other secrets to the redactor:
- * `redactRequest` removes them, and those that the response adds.
+ * Converts a request to a recorded request without the values of its query. Adds its other secrets to the redactor,
+ * with which `redactRequest` removes them.
  */
 export function toRecordedRequest(request: Request, text: string, redactor: Redactor): RecordedRequest {
   const { pathname, searchParams } = new URL(request.url);
