@@ -89,7 +89,7 @@ function findCommand(args: readonly string[]): string {
   return command === undefined ? "sluice" : `sluice ${command}`;
 }
 
-/** Describes what was billed, and what to do. Empty if the message says it. */
+/** Adds the bill and the next step to an error. Empty if the message of the error has both. */
 function describeHint(error: unknown, code: number, command: string): string {
   if (code === 2) return `Nothing was sent. See ${command} --help.\n`;
   if (error instanceof NoTask) return "";

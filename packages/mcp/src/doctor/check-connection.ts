@@ -102,7 +102,7 @@ function skipWithoutChats({ exchanges }: Evidence): Finding {
 
 const INDISTINCT = "an unknown path gets the same response";
 
-/** Checks if the address has no chat endpoint. Its responses then say nothing about keys. */
+/** Checks if the address lacks a chat endpoint. Its responses then say nothing about keys. */
 function lacksChats(evidence: Evidence): boolean {
   return !isKeyRefused(evidence) && !hasPath(evidence.exchanges, "chat");
 }

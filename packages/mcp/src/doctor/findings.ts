@@ -47,7 +47,7 @@ export const refute = (found: string): Finding => ({ verdict: "differs", found }
 export const skip = (found: string): Finding => ({ verdict: "unclear", found });
 
 /**
- * Combines findings about several models or responses. One that differs decides, then one that holds.
+ * Combines findings about several models or responses: `differs` wins over `holds`, and `holds` over `unclear`.
  *
  * @param reason of the result without findings
  */

@@ -13,9 +13,9 @@ const KINDS: Readonly<Record<Report["kind"], string>> = {
   openai: "is an OpenAI-style server without videos",
 };
 
-/** Minimum width of a terminal in which the text of a row is beside its name. */
+/** Minimum width of a terminal that shows the text of a row beside its name. */
 const MIN_COLUMNS = 60;
-/** Column in which the name of a row begins, after the verdict. */
+/** Column of the name of a row, after the verdict. */
 const NAME_COLUMN = 11;
 
 /** Formats a report for a terminal. No line with words is longer than `width`. */

@@ -34,7 +34,7 @@ const free = {
 /** Probes that are skipped for a server that accepts an empty chat: it may bill an empty image or video. */
 export const emptyMedia: readonly string[] = ["image", "video", "asset", "assetForm"] satisfies FreeName[];
 
-/** Requests for a Worker. They have no message, so that no gateway charges them if the Worker does not refuse them. */
+/** Requests for a Worker. Even if the Worker does not refuse them, no gateway charges a request without a message. */
 const worker = {
   foreignPage: {
     method: "POST",

@@ -3,7 +3,7 @@ import { describeThrown } from "@sluice/core/extend";
 import { NotSent } from "../base/not-sent.js";
 import { isUnknownTask, NoTask } from "../base/watch.js";
 
-/** What is known about a failed call. */
+/** A failed call, for the advice about it. */
 interface FailedCall {
   /** Key of a paid call. Undefined for a free call. */
   readonly key: string | undefined;

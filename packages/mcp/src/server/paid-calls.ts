@@ -81,8 +81,8 @@ function createMemoryStorage(): SharedState["storage"] {
 }
 
 /**
- * Records the paid calls, so that no call is paid twice. Each call is written to the ledger in the folder before it is
- * sent: other processes find it there, even if this process is killed. Without a folder, the ledger is in memory.
+ * Records the paid calls, to pay for each call once. Each call is written to the ledger in the folder before it is sent:
+ * other processes find it there, even if this process is killed. Without a folder, the ledger is in memory.
  *
  * A call with a known key gets the result of the first call. A call that may be billed is sent again under its key only
  * if a proxy still stores the key. The same holds for an equal call without a key.
