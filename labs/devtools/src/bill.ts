@@ -3,7 +3,7 @@ import type { CallRecord } from "./recording.js";
 import { isPaidPath, type TappedRequest } from "./tap.js";
 import { formatCount } from "./texts.js";
 
-/** Account of one call, computed from its requests. */
+/** Bill of one call, computed from its requests. */
 export interface Bill {
   /** Number of requests that were sent. */
   readonly sent: number;
@@ -43,14 +43,14 @@ function classifyCost({ isPaid, status }: TappedRequest): "free" | "billed" | "u
 
 /** Describes the bill in one sentence. */
 export function describeBill({ sent, billed, unknown, isBilledOnce }: Bill): string {
-  const left = `${sent === 0 ? "Nothing" : formatCount(sent, "request")} left the page`;
-  const once = isBilledOnce ? " under one key, which the proxy bills once" : "";
+  const requests = `${sent === 0 ? "Nothing" : formatCount(sent, "request")} left the page`;
+  const sharedKey = isBilledOnce ? " under one key, which the proxy bills once" : "";
   const counts = [billed && `${billed} billed`, unknown && `${unknown} may be billed`].filter(Boolean);
-  return `${left}${once}: ${counts.join(", ") || "nothing billed"}`;
+  return `${requests}${sharedKey}: ${counts.join(", ") || "nothing billed"}`;
 }
 
-/** Describes what the app knows about the bill, from the end of the call. */
-export function describeKnown({ end, path }: Pick<CallRecord, "end" | "path">): string {
+/** Describes the bill as the app knows it, from the end of the call. */
+export function describeKnownBill({ end, path }: Pick<CallRecord, "end" | "path">): string {
   if (!end) return "in flight";
   if (!isPaidPath(path)) return "free";
   if (end.outcome === "stopped") return "may be billed";

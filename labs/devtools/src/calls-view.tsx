@@ -2,17 +2,17 @@ import type { Client } from "@sluice/core";
 import type { Prices } from "@sluice/prices";
 import { describeError } from "@sluice/react";
 import { useEffect, useRef, useState } from "react";
-import { computeBill, describeBill, describeKnown } from "./bill.js";
+import { computeBill, describeBill, describeKnownBill } from "./bill.js";
 import { formatCost } from "./cost.js";
 import { faultTexts } from "./faults.js";
-import type { CallRecord, Recorded } from "./recording.js";
+import type { CallRecord, RecordingSnapshot } from "./recording.js";
 import { getTap, type TappedRequest } from "./tap.js";
 import { formatBytes, formatDuration, formatTime } from "./texts.js";
 
 export interface CallsViewProps {
   readonly client: Client;
   readonly prices?: Prices | undefined;
-  readonly recorded: Recorded;
+  readonly recorded: RecordingSnapshot;
   /** Shows the message of a call in the app. @default calls have no button for it */
   readonly onShowMessage?: ((messageId: string, chatId: string | undefined) => void) | undefined;
   /**
@@ -27,20 +27,20 @@ export interface CallsViewProps {
 export function CallsView(props: CallsViewProps) {
   const { client, prices, recorded, onShowMessage, messageId, onClear } = props;
   const { calls, dropped } = recorded;
-  const [first] = useState(() => messageId && calls.find((call) => call.messageId === messageId)?.callId);
-  const [openId, setOpenId] = useState(first);
+  const [initialId] = useState(() => messageId && calls.find((call) => call.messageId === messageId)?.callId);
+  const [openId, setOpenId] = useState(initialId);
   const firstRow = useRef<HTMLLIElement>(null);
   useEffect(() => {
     firstRow.current?.scrollIntoView({ block: "nearest" });
   }, []);
-  const note = messageId && !first && <p>The call of this message was not recorded.</p>;
+  const note = messageId && !initialId && <p>The call of this message was not recorded.</p>;
   if (calls.length === 0) return note || <p>No calls yet. Use the app.</p>;
   return (
     <>
       {note}
       <ol aria-label="Calls">
         {calls.map((call) => (
-          <li key={call.callId} ref={call.callId === first ? firstRow : undefined}>
+          <li key={call.callId} ref={call.callId === initialId ? firstRow : undefined}>
             <div className="head">
               <button
                 type="button"
@@ -124,7 +124,7 @@ function CallBody({ client, call, prices }: CallProps & { readonly client: Clien
   );
 }
 
-/** What happened to a call, what its user saw, and its bill. */
+/** Shows what happened to a call, what its user saw, and its bill. */
 export function CallFacts({ client, call, prices }: CallProps & { readonly client: Client }) {
   const { kind, model, path, attempts, firstChunkMs, end, requests, chatId } = call;
   const faults = requests.flatMap(({ fault }) => (fault ? [faultTexts[fault].name] : []));
@@ -134,9 +134,9 @@ export function CallFacts({ client, call, prices }: CallProps & { readonly clien
       <Fact name="Fault" value={faults.join(", ") || undefined} />
       <Fact name="Call" value={`${kind} ${model ?? path}`} />
       <Fact name="Outcome" value={end?.outcome ?? "in flight"} />
-      <Fact name="User sees" value={describeShown(end)} />
+      <Fact name="User sees" value={describeScreen(end)} />
       <Fact name="Repeated" value={repeats > 1 ? `${repeats} times` : repeats > 0 ? "once" : "no"} />
-      <Fact name="App knows" value={describeKnown(call)} />
+      <Fact name="App knows" value={describeKnownBill(call)} />
       <Fact name="Bill" value={getTap(client) ? describeBill(computeBill(call)) : undefined} />
       <Fact name="Cost" value={prices && formatCost([call], prices)} />
       <Fact name="Tokens" value={end?.usage?.total_tokens} />
@@ -155,7 +155,7 @@ export function CallFacts({ client, call, prices }: CallProps & { readonly clien
 }
 
 /** Describes what the user of a call saw: the text of `describeError` for an error. */
-function describeShown(end: CallRecord["end"]): string {
+function describeScreen(end: CallRecord["end"]): string {
   if (!end) return "waits";
   if (end.error === undefined) return "the response";
   const { title, hint } = describeError(end.error);

@@ -2,6 +2,7 @@ import { type Cost, calculateCost, type Prices } from "@sluice/prices";
 import type { CallRecord } from "./recording.js";
 import { formatCount } from "./texts.js";
 
+/** Texts for the reasons of an unknown cost. */
 const reasons: { readonly [Reason in Cost["missing"][number]["reason"]]: string } = {
   "unknown-model": "the model has no prices",
   "no-price": "the model has no price for it",
@@ -18,14 +19,15 @@ export function formatCost(calls: readonly CallRecord[], prices: Prices): string
     calls.flatMap(({ end }) => end ?? []),
     prices,
   );
-  const open = calls.filter(({ end }) => !end).length;
-  const missing = open > 0 ? [...cost.missing, { reason: "not-ended", count: open } as const] : cost.missing;
+  const inFlight = calls.filter(({ end }) => !end).length;
+  const missing =
+    inFlight > 0 ? [...cost.missing, { reason: "not-ended", count: inFlight } as const] : cost.missing;
   if (missing.length === 0) return formatMoney(cost);
-  const count = missing.reduce((sum, one) => sum + one.count, 0);
-  const why = [...new Set(missing.map(({ reason }) => reasons[reason]))].join(", ");
+  const count = missing.reduce((sum, part) => sum + part.count, 0);
+  const causes = [...new Set(missing.map(({ reason }) => reasons[reason]))].join(", ");
   return calls.length === 1
-    ? why
-    : `${formatMoney(cost)}, and ${formatCount(count, "call")} of unknown cost: ${why}`;
+    ? causes
+    : `${formatMoney(cost)}, and ${formatCount(count, "call")} of unknown cost: ${causes}`;
 }
 
 function formatMoney({ amount, currency }: { readonly amount: number; readonly currency: string }): string {

@@ -61,7 +61,7 @@ function Devtools({ client, prices, defaultOpen = false }: HostProps) {
   const button = useRef<HTMLButtonElement>(null);
   const { subscribe, getSnapshot } = getRecording(client);
   const { calls } = useSyncExternalStore(subscribe, getSnapshot);
-  const open = calls.filter(({ end }) => !end).length;
+  const inFlight = calls.filter(({ end }) => !end).length;
   const close = () => {
     setIsOpen(false);
     button.current?.focus();
@@ -76,7 +76,7 @@ function Devtools({ client, prices, defaultOpen = false }: HostProps) {
         onClick={() => setIsOpen(!isOpen)}
       >
         Sluice Devtools
-        {open > 0 && <span className="count">{open} in flight</span>}
+        {inFlight > 0 && <span className="count">{inFlight} in flight</span>}
       </button>
       {isOpen && (
         <Suspense>

@@ -2,11 +2,17 @@ import type { Client } from "@sluice/core";
 import { useState, useSyncExternalStore } from "react";
 import { CallFacts } from "./calls-view.js";
 import { type Fault, faultTexts } from "./faults.js";
-import type { Recorded } from "./recording.js";
+import type { RecordingSnapshot } from "./recording.js";
 import { getTap, type Tap } from "./tap.js";
 
 /** Buttons that play faults on the app, and the calls they affect. */
-export function FaultsView({ client, recorded }: { readonly client: Client; readonly recorded: Recorded }) {
+export function FaultsView({
+  client,
+  recorded,
+}: {
+  readonly client: Client;
+  readonly recorded: RecordingSnapshot;
+}) {
   const tap = getTap(client);
   if (!tap)
     return (
@@ -15,12 +21,12 @@ export function FaultsView({ client, recorded }: { readonly client: Client; read
         the frames of streams.
       </p>
     );
-  const hit = recorded.calls.filter(({ requests }) => requests.some(({ fault }) => fault));
+  const affectedCalls = recorded.calls.filter(({ requests }) => requests.some(({ fault }) => fault));
   return (
     <>
       <FaultButtons tap={tap} />
       <ol aria-label="Calls that a fault has hit">
-        {hit.map((call) => (
+        {affectedCalls.map((call) => (
           <li key={call.callId} className="body">
             <CallFacts client={client} call={call} />
           </li>

@@ -10,7 +10,7 @@
  */
 export type Fault = "cut" | "stall" | "rate-limit" | "server-error" | "lost-response" | "offline";
 
-/** Faults with the labels of their buttons, and the requests that they affect. */
+/** For each fault: the label of its button, and the requests that it affects. */
 export const faultTexts: Readonly<Record<Fault, { readonly name: string; readonly waitsFor: string }>> = {
   cut: { name: "Cut", waitsFor: "the next stream; it breaks after three events" },
   stall: { name: "Stall", waitsFor: "the next stream; it stops after three events" },
@@ -21,7 +21,7 @@ export const faultTexts: Readonly<Record<Fault, { readonly name: string; readonl
 };
 
 /** Number of events of a stream before it is cut or stalls. */
-export const EVENTS_BEFORE = 3;
+export const EVENTS_BEFORE_FAULT = 3;
 
 const RETRY_AFTER_SECONDS = 2;
 

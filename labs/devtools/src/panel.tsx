@@ -50,8 +50,8 @@ export function Panel({ onClose, ...props }: PanelProps) {
 
 function Tabs({ selected, onSelect }: { readonly selected: Tab; readonly onSelect: (tab: Tab) => void }) {
   const onKeyDown = ({ key, currentTarget }: KeyboardEvent) => {
-    const at = tabs.indexOf(selected);
-    const targets = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 };
+    const index = tabs.indexOf(selected);
+    const targets = { ArrowRight: index + 1, ArrowLeft: index - 1, Home: 0, End: tabs.length - 1 };
     const target = targets[key as keyof typeof targets];
     if (target === undefined) return;
     const next = (target + tabs.length) % tabs.length;

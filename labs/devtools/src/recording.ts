@@ -2,8 +2,9 @@ import { type Client, type ClientEvent, subscribeToEvents } from "@sluice/core";
 import { createStore } from "@sluice/core/extend";
 import { getTap, type TappedRequest } from "./tap.js";
 
-type Step = Extract<ClientEvent, { readonly callId: string; readonly path: string }>;
-type Of<Type extends Step["type"]> = Extract<Step, { readonly type: Type }>;
+/** An event of a call. */
+type CallEvent = Extract<ClientEvent, { readonly callId: string; readonly path: string }>;
+type EventOf<Type extends CallEvent["type"]> = Extract<CallEvent, { readonly type: Type }>;
 
 /** One attempt of a call. */
 interface Attempt {
@@ -27,7 +28,7 @@ export interface CallRecord {
   readonly startedAt: number;
   readonly attempts: readonly Attempt[];
   readonly firstChunkMs: number | undefined;
-  readonly end: Of<"end"> | undefined;
+  readonly end: EventOf<"end"> | undefined;
   readonly warnings: readonly string[];
   /** Its requests, if the client has `devtoolsFetch`. */
   readonly requests: readonly TappedRequest[];
@@ -39,7 +40,7 @@ export interface CallRecord {
 export interface Usage {
   readonly calls: number;
   readonly inputTokens: number;
-  readonly tokensOut: number;
+  readonly outputTokens: number;
   readonly images: number;
 }
 
@@ -54,7 +55,7 @@ export interface ToolRecord {
 }
 
 /** Snapshot of a recording. */
-export interface Recorded {
+export interface RecordingSnapshot {
   /** Calls, newest first. */
   readonly calls: readonly CallRecord[];
   /** Number of older calls that were dropped. */
@@ -66,7 +67,7 @@ export interface Recorded {
 
 /** Recording of a client's calls. */
 export interface Recording {
-  readonly getSnapshot: () => Recorded;
+  readonly getSnapshot: () => RecordingSnapshot;
   readonly subscribe: (listener: () => void) => () => void;
   /** Starts to record. A second call changes nothing. */
   readonly start: () => void;
@@ -112,7 +113,7 @@ function createRecording(client: Client): Recording {
   let usage: ReadonlyMap<string, Usage> = new Map();
   let tools: readonly ToolRecord[] = [];
   let isStarted = false;
-  const store = createStore<Recorded>(
+  const store = createStore<RecordingSnapshot>(
     () => ({ calls: [...calls.values()].toReversed(), dropped, usage, tools }),
     { throttleMs: 100 },
   );
@@ -137,7 +138,7 @@ function createRecording(client: Client): Recording {
     if (event.type === "warning") return onWarning(event);
     if (event.type === "tool-start" || event.type === "tool-end") return onTool(event);
     if (!("path" in event)) return;
-    const call = applyStep(calls.get(event.callId) ?? createCall(event), event);
+    const call = applyEvent(calls.get(event.callId) ?? createCall(event), event);
     calls.set(event.callId, call);
     if (event.type === "request") tap?.announce(event.callId);
     if (event.type === "end") addUsage(event);
@@ -170,32 +171,32 @@ function createRecording(client: Client): Recording {
     if (!call) return;
     if (!call.requests.includes(request))
       calls.set(call.callId, { ...call, requests: [...call.requests, request].slice(-MAX_STEPS) });
-    if (request.end) trim();
+    if (request.end) dropOldTexts();
     store.changed();
   }
 
-  /** Drops the frames of the oldest calls until the rest fits. */
-  function trim(): void {
-    let text = 0;
+  /** Drops the frames and bodies of the oldest calls until the rest fits. */
+  function dropOldTexts(): void {
+    let characters = 0;
     for (const [id, call] of [...calls].toReversed()) {
-      text += computeSize(call);
-      if (text > MAX_TEXT && call.end) calls.set(id, dropText(call));
+      characters += computeSize(call);
+      if (characters > MAX_TEXT && call.end) calls.set(id, dropText(call));
     }
   }
 
-  function addUsage({ kind, model = kind, usage: counts }: Of<"end">): void {
+  function addUsage({ kind, model = kind, usage: counts }: EventOf<"end">): void {
     if (!counts) return;
-    const before = usage.get(model);
+    const previous = usage.get(model);
     usage = new Map(usage).set(model, {
-      calls: (before?.calls ?? 0) + 1,
-      inputTokens: (before?.inputTokens ?? 0) + (counts.prompt_tokens ?? 0),
-      tokensOut: (before?.tokensOut ?? 0) + (counts.completion_tokens ?? counts.output_tokens ?? 0),
-      images: (before?.images ?? 0) + (counts.generated_images ?? 0),
+      calls: (previous?.calls ?? 0) + 1,
+      inputTokens: (previous?.inputTokens ?? 0) + (counts.prompt_tokens ?? 0),
+      outputTokens: (previous?.outputTokens ?? 0) + (counts.completion_tokens ?? counts.output_tokens ?? 0),
+      images: (previous?.images ?? 0) + (counts.generated_images ?? 0),
     });
   }
 }
 
-function createCall({ callId, kind, model, path, chatId, messageId }: Step): CallRecord {
+function createCall({ callId, kind, model, path, chatId, messageId }: CallEvent): CallRecord {
   return {
     callId,
     kind,
@@ -213,7 +214,8 @@ function createCall({ callId, kind, model, path, chatId, messageId }: Step): Cal
   };
 }
 
-function applyStep(call: CallRecord, event: Step): CallRecord {
+/** Returns the record of a call after an event. */
+function applyEvent(call: CallRecord, event: CallEvent): CallRecord {
   switch (event.type) {
     case "request":
       return {
@@ -236,11 +238,12 @@ function applyStep(call: CallRecord, event: Step): CallRecord {
   }
 }
 
-function updateLast(attempts: readonly Attempt[], more: Partial<Attempt>): readonly Attempt[] {
+function updateLast(attempts: readonly Attempt[], changes: Partial<Attempt>): readonly Attempt[] {
   const last = attempts.at(-1);
-  return last ? attempts.with(-1, { ...last, ...more }) : attempts;
+  return last ? attempts.with(-1, { ...last, ...changes }) : attempts;
 }
 
+/** Counts the characters of the frames and bodies of a call. */
 function computeSize({ requests }: CallRecord): number {
   return requests
     .flatMap(({ body, frames }) => [body ?? "", ...frames.map(({ text }) => text)])

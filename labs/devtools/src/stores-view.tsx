@@ -2,17 +2,23 @@ import type { Client } from "@sluice/core";
 import { getHookStores } from "@sluice/react";
 import type { ChatStore, ImageStore } from "@sluice/stores";
 import { useEffect, useReducer, useSyncExternalStore } from "react";
-import type { Recorded } from "./recording.js";
+import type { RecordingSnapshot } from "./recording.js";
 import { formatCount, formatDuration } from "./texts.js";
 
 /** Chats and image stores of the hooks, with their state. Texts are not shown. */
-export function StoresView({ client, recorded }: { readonly client: Client; readonly recorded: Recorded }) {
+export function StoresView({
+  client,
+  recorded,
+}: {
+  readonly client: Client;
+  readonly recorded: RecordingSnapshot;
+}) {
   const [, update] = useReducer((count: number) => count + 1, 0);
   useEffect(() => {
     const { chats, images } = getHookStores(client);
-    const ends = [chats.subscribe(update), images.subscribe(update)];
+    const subscriptions = [chats.subscribe(update), images.subscribe(update)];
     return () => {
-      for (const end of ends) end();
+      for (const unsubscribe of subscriptions) unsubscribe();
     };
   }, [client]);
   const { chats, images } = getHookStores(client);
@@ -35,7 +41,7 @@ export function StoresView({ client, recorded }: { readonly client: Client; read
   );
 }
 
-function ToolRuns({ tools }: Pick<Recorded, "tools">) {
+function ToolRuns({ tools }: Pick<RecordingSnapshot, "tools">) {
   if (tools.length === 0) return null;
   return (
     <table aria-label="Runs of tools">

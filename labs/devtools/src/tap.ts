@@ -53,21 +53,22 @@ export interface TappedRequest {
   readonly body: string | undefined;
 }
 
-type Writable = { -readonly [Key in keyof TappedRequest]: TappedRequest[Key] } & { frames: Frame[] };
+/** A request whose record is updated. */
+type OpenRequest = { -readonly [Key in keyof TappedRequest]: TappedRequest[Key] } & { frames: Frame[] };
 
 /** A fault that waits for a matching request. */
-interface Armed {
+interface ArmedFault {
   readonly fault: Fault;
-  /** True if it stays armed after its first request. */
+  /** True if it affects every matching request until it is disarmed. */
   readonly isRepeated: boolean;
 }
 
 /** The interface of {@link devtoolsFetch} for the panel. */
 export interface Tap {
   /** Fault that waits for a matching request. */
-  readonly armed: Store<Armed | undefined>;
+  readonly armed: Store<ArmedFault | undefined>;
   /** Arms a fault; undefined disarms. `offline` also breaks open responses. */
-  readonly arm: (next: Armed | undefined) => void;
+  readonly arm: (next: ArmedFault | undefined) => void;
   /** Sets the call of the next request in the same task. */
   readonly announce: (callId: string) => void;
   /** Calls `listener` with each request that changes. The object stays the same. */
@@ -125,17 +126,17 @@ export function isPaidPath(path: string): boolean {
 export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
   const send: Fetch = fetch ?? ((request) => globalThis.fetch(request));
   const listeners = new Set<(request: TappedRequest) => void>();
-  let armed: Armed | undefined;
+  let armed: ArmedFault | undefined;
   const armedStore = createStore(() => armed);
-  let count = 0;
-  /** Call of the next request. */
-  let announced: string | undefined;
+  let requestCount = 0;
+  /** Id of the call of the next request. */
+  let nextCallId: string | undefined;
   let connection = new AbortController();
   /** Header `x-sluice-features` of the last response that had it. */
   let features: string | null = null;
 
   const fetchTapped: Fetch = (request) => {
-    const record = open(request);
+    const record = openRecord(request);
     record.fault = takeFault(record);
     notify(record);
     return forward(request, record).catch((error) => {
@@ -148,7 +149,7 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
     armed: armedStore,
     arm,
     announce(callId) {
-      announced = callId;
+      nextCallId = callId;
     },
     subscribe(listener) {
       listeners.add(listener);
@@ -157,7 +158,7 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
   });
   return fetchTapped;
 
-  function arm(next: Armed | undefined): void {
+  function arm(next: ArmedFault | undefined): void {
     armed = next;
     armedStore.flush();
     if (next?.fault !== "offline") return;
@@ -165,14 +166,14 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
     connection = new AbortController();
   }
 
-  function open(request: Request): Writable {
+  function openRecord(request: Request): OpenRequest {
     const { method, headers } = request;
     const { pathname, search } = new URL(request.url);
-    const callId = announced;
-    announced = undefined;
-    count += 1;
-    const record: Writable = {
-      nth: count,
+    const callId = nextCallId;
+    nextCallId = undefined;
+    requestCount += 1;
+    const record: OpenRequest = {
+      nth: requestCount,
       callId,
       method,
       path: pathname + search,
@@ -191,7 +192,7 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
     return record;
   }
 
-  function storeBody(request: Request, record: Writable): void {
+  function storeBody(request: Request, record: OpenRequest): void {
     request
       .clone()
       .text()
@@ -204,7 +205,7 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
   }
 
   /** Takes the fault that waits for a matching request. */
-  function takeFault({ isPaid }: Writable): Fault | undefined {
+  function takeFault({ isPaid }: OpenRequest): Fault | undefined {
     if (!armed) return undefined;
     const { fault, isRepeated } = armed;
     // cut and stall wait for a stream, which only the response reveals
@@ -213,12 +214,12 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
     return fault;
   }
 
-  async function forward(request: Request, record: Writable): Promise<Response> {
-    const made = createResponse(record.fault, features);
-    if (made) {
-      Object.assign(record, { status: made.status, end: "not-sent" });
+  async function forward(request: Request, record: OpenRequest): Promise<Response> {
+    const faultResponse = createResponse(record.fault, features);
+    if (faultResponse) {
+      Object.assign(record, { status: faultResponse.status, end: "not-sent" });
       notify(record);
-      return made;
+      return faultResponse;
     }
     if (record.fault === "offline") {
       record.end = "not-sent";
@@ -240,9 +241,9 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
 
   function tapResponse(
     response: Response,
-    record: Writable,
-    aborted: AbortSignal,
-    cut: AbortSignal,
+    record: OpenRequest,
+    pageSignal: AbortSignal,
+    offlineSignal: AbortSignal,
   ): Response {
     const { body, status, statusText, headers } = response;
     if (!(body instanceof ReadableStream)) {
@@ -254,20 +255,20 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
     const fault = isStream ? takeStreamFault() : undefined;
     record.fault ??= fault;
     notify(record);
-    const began = performance.now();
+    const startedAt = performance.now();
     const observer = {
       onFrame(text: string, bytes: number) {
         record.frameCount += 1;
         if (record.frames.length < MAX_FRAMES)
-          record.frames.push({ nth: record.frameCount, ms: performance.now() - began, bytes, text });
+          record.frames.push({ nth: record.frameCount, ms: performance.now() - startedAt, bytes, text });
         notify(record);
       },
       onEnd(end: RequestEnd) {
-        record.end = aborted.aborted ? "aborted" : end;
+        record.end = pageSignal.aborted ? "aborted" : end;
         notify(record);
       },
     };
-    const signal = AbortSignal.any([aborted, cut]);
+    const signal = AbortSignal.any([pageSignal, offlineSignal]);
     const settings = { isStream, fault, signal, maxText: isStream ? MAX_FRAME_TEXT : MAX_BODY_TEXT };
     return new Response(tapBody(body, observer, settings), { status, statusText, headers });
   }
@@ -284,7 +285,7 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
   }
 }
 
-/** Returns the promise, or rejects with the signal's reason if that aborts first. */
+/** Settles as the promise does, or rejects with the signal's reason if the signal aborts first. */
 function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);

@@ -1,4 +1,4 @@
-import { createConnectionError, EVENTS_BEFORE } from "./faults.js";
+import { createConnectionError, EVENTS_BEFORE_FAULT } from "./faults.js";
 
 /** End of a body: read to its end, broken by a fault or the network, or aborted by the page. */
 export type BodyEnd = "complete" | "broken" | "aborted";
@@ -34,9 +34,9 @@ export function tapBody(
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const reader = body.getReader();
   const frames = createFrames(isStream, maxText, observer);
-  const over = new AbortController();
+  const ended = new AbortController();
   const broken = new Promise<never>((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { signal: over.signal });
+    signal.addEventListener("abort", () => reject(signal.reason), { signal: ended.signal });
   });
   broken.catch(() => {});
   return new ReadableStream<Uint8Array<ArrayBuffer>>(
@@ -58,28 +58,28 @@ export function tapBody(
     controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>,
   ): Promise<void> {
     const { done, value } = await Promise.race([reader.read(), broken]);
-    const rest = fault ? EVENTS_BEFORE - frames.count() : Number.POSITIVE_INFINITY;
-    const passed = value && frames.push(value, rest);
+    const maxFrames = fault ? EVENTS_BEFORE_FAULT - frames.count() : Number.POSITIVE_INFINITY;
+    const passed = value && frames.push(value, maxFrames);
     if (passed?.length) controller.enqueue(passed);
-    if (fault && (done || frames.count() >= EVENTS_BEFORE)) return breakOff();
+    if (fault && (done || frames.count() >= EVENTS_BEFORE_FAULT)) return playFault();
     if (!done) return;
     frames.end();
     end("complete");
     controller.close();
   }
 
-  /** Disconnects from the server. A cut does so at once, like a lost connection. After a stall only the page can. */
-  async function breakOff(): Promise<void> {
+  /** Plays the fault: a cut disconnects at once, like a lost connection. A stall waits until the page disconnects. */
+  async function playFault(): Promise<void> {
     if (fault === "stall") return broken;
     reader.cancel().catch(() => {});
     throw createConnectionError();
   }
 
-  function end(how: BodyEnd): void {
-    if (over.signal.aborted) return;
-    over.abort();
-    observer.onEnd(how);
-    if (how === "broken") reader.cancel().catch(() => {});
+  function end(bodyEnd: BodyEnd): void {
+    if (ended.signal.aborted) return;
+    ended.abort();
+    observer.onEnd(bodyEnd);
+    if (bodyEnd === "broken") reader.cancel().catch(() => {});
   }
 }
 
@@ -99,28 +99,28 @@ function createFrames(isStream: boolean, maxText: number, { onFrame }: BodyObser
   function push(chunk: Uint8Array<ArrayBuffer>, max: number): Uint8Array<ArrayBuffer> {
     let start = 0;
     let ended = 0;
-    for (let at = 0; isStream && at < chunk.length && ended < max; at++) {
-      const byte = chunk[at];
+    for (let index = 0; isStream && index < chunk.length && ended < max; index++) {
+      const byte = chunk[index];
       if (byte === LF) lineFeeds += 1;
       else if (byte !== CR) lineFeeds = 0;
       if (lineFeeds < 2) continue;
-      take(chunk.subarray(start, at + 1));
-      close();
+      append(chunk.subarray(start, index + 1));
+      reportFrame();
       ended += 1;
-      start = at + 1;
+      start = index + 1;
     }
     if (ended >= max) return chunk.subarray(0, start);
-    take(chunk.subarray(start));
+    append(chunk.subarray(start));
     return chunk;
   }
 
-  function take(part: Uint8Array<ArrayBuffer>): void {
+  function append(part: Uint8Array<ArrayBuffer>): void {
     bytes += part.length;
     text += decoder.decode(part, { stream: true });
     if (text.length > maxText) text = `${text.slice(0, maxText)}…`;
   }
 
-  function close(): void {
+  function reportFrame(): void {
     const frame = text.trim();
     lineFeeds = 0;
     if (frame !== "") {
@@ -133,6 +133,6 @@ function createFrames(isStream: boolean, maxText: number, { onFrame }: BodyObser
 
   function end(): void {
     text += decoder.decode();
-    close();
+    reportFrame();
   }
 }

@@ -1,7 +1,7 @@
-import type { Recorded } from "./recording.js";
+import type { RecordingSnapshot } from "./recording.js";
 
 /** Tokens and images by model. */
-export function UsageView({ recorded }: { readonly recorded: Recorded }) {
+export function UsageView({ recorded }: { readonly recorded: RecordingSnapshot }) {
   const { usage } = recorded;
   if (usage.size === 0) return <p>No response has reported its usage yet.</p>;
   return (
@@ -16,12 +16,12 @@ export function UsageView({ recorded }: { readonly recorded: Recorded }) {
         </tr>
       </thead>
       <tbody>
-        {[...usage].map(([model, { calls, inputTokens, tokensOut, images }]) => (
+        {[...usage].map(([model, { calls, inputTokens, outputTokens, images }]) => (
           <tr key={model}>
             <td>{model}</td>
             <td>{calls}</td>
             <td>{inputTokens}</td>
-            <td>{tokensOut}</td>
+            <td>{outputTokens}</td>
             <td>{images}</td>
           </tr>
         ))}

@@ -36,12 +36,13 @@ function build(name: string, template: Template): void {
   writeFileSync(join(folder, "README.md"), writeReadme(name, template));
 }
 
+/** Replaces ranges of the workspace by ranges of the registry. */
 function toPublished(list: Versions): Versions {
-  const entries = Object.entries(list).map(([name, range]) => {
-    if (range.startsWith("workspace:")) return [name, `^${version}`];
-    const found = range === "catalog:" ? catalog.get(name) : range;
-    if (found === undefined) throw new Error(`${name} is not in the catalog`);
-    return [name, /^\d/.test(found) ? `^${found}` : found];
+  const entries = Object.entries(list).map(([name, specifier]) => {
+    if (specifier.startsWith("workspace:")) return [name, `^${version}`];
+    const range = specifier === "catalog:" ? catalog.get(name) : specifier;
+    if (range === undefined) throw new Error(`${name} is not in the catalog`);
+    return [name, /^\d/.test(range) ? `^${range}` : range];
   });
   return Object.fromEntries(entries);
 }
@@ -51,7 +52,7 @@ function writeReadme(
   template: string,
   { title, open, files, deploy, page, settings = {} }: Template,
 ): string {
-  const own = join(sources, "readme", `${template}.md`);
+  const moreFile = join(sources, "readme", `${template}.md`);
   const slots: Readonly<Record<string, string>> = {
     name: "sluice-app",
     title,
@@ -59,12 +60,12 @@ function writeReadme(
     files: Object.entries(files)
       .map(([file, purpose]) => `| \`${file}\` | ${purpose} |`)
       .join("\n"),
-    deploy: deploy.map((step, at) => `${at + 2}. ${step}`).join("\n"),
+    deploy: deploy.map((step, index) => `${index + 2}. ${step}`).join("\n"),
     page,
     settings: Object.entries(settings)
       .map(([setting, meaning]) => `| \`${setting}\` | ${meaning}; may be missing |`)
       .join("\n"),
-    more: existsSync(own) ? readFileSync(own, "utf8") : "",
+    more: existsSync(moreFile) ? readFileSync(moreFile, "utf8") : "",
   };
   // a slot on its own line stands for a row or an item, as a formatter would write it
   const SLOT = /^[ |]*\{\{(\w+)\}\}[ |]*$|\{\{(\w+)\}\}/gm;

@@ -46,17 +46,17 @@ async function run() {
   if (values.version) return console.log(readVersion());
   if (positionals.length > 1) throw new Error(`one folder, please: got ${positionals.join(", ")}.`);
   const folder = resolve(positionals[0] ?? (values.add ? "." : await promptForFolder()));
-  // an empty folder gets a new app
+  // a folder without an app gets a new app
   const add = values.add && hasApp(folder);
   checkFolder(folder, add);
-  const wanted = { folder, template: chooseTemplate(values.template, folder, add), add };
+  const app = { folder, template: chooseTemplate(values.template, folder, add), add };
   const isTrial = values["dry-run"];
-  console.log(formatReport(wanted, create(wanted, isTrial), isTrial));
+  console.log(formatReport(app, create(app, isTrial), isTrial));
 }
 
-function chooseTemplate(given: string | undefined, folder: string, add: boolean): TemplateName {
+function chooseTemplate(requested: string | undefined, folder: string, add: boolean): TemplateName {
   const names = Object.keys(templates).join(", ");
-  const name = given ?? (add ? findTemplate(folder) : "react");
+  const name = requested ?? (add ? findTemplate(folder) : "react");
   if (name === undefined)
     throw new Error(`${folder} has no framework that this command knows. Give --template: ${names}.`);
   if (name === "studio" && add && findTemplate(folder) !== "studio")
@@ -66,12 +66,12 @@ function chooseTemplate(given: string | undefined, folder: string, add: boolean)
 }
 
 async function promptForFolder(): Promise<string> {
-  const usual = "sluice-app";
-  if (!process.stdin.isTTY) return usual;
+  const defaultName = "sluice-app";
+  if (!process.stdin.isTTY) return defaultName;
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  const folder = await terminal.question(`Folder of the new app (${usual}): `);
+  const folder = await terminal.question(`Folder of the new app (${defaultName}): `);
   terminal.close();
-  return folder.trim() || usual;
+  return folder.trim() || defaultName;
 }
 
 function readVersion(): string {

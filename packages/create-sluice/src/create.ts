@@ -10,9 +10,9 @@ import type { TemplateName } from "./templates.js";
  *
  * @throws Error if git would commit a secret.
  */
-export function create(wanted: AppOptions, isTrial: boolean): Plan {
-  const plan = createPlan(wanted);
-  if (!isTrial) apply(wanted.folder, plan);
+export function create(app: AppOptions, isTrial: boolean): Plan {
+  const plan = createPlan(app);
+  if (!isTrial) apply(app.folder, plan);
   return plan;
 }
 
@@ -38,13 +38,13 @@ function hasFiles(folder: string): boolean {
 /** Finds the template that fits the app's dependencies. */
 export function findTemplate(folder: string): TemplateName | undefined {
   const { dependencies, devDependencies } = readManifest(folder);
-  const has = { ...dependencies, ...devDependencies };
-  if ("next" in has) return "next";
-  if ("@tanstack/react-start" in has) return "start";
-  if ("vite" in has && "react" in has) return isStudio(folder) ? "studio" : "react";
-  if ("wrangler" in has) return "worker";
-  if ("@types/deno" in has) return "deno";
-  return "@sluice/worker-proxy" in has ? "node" : undefined;
+  const installed = { ...dependencies, ...devDependencies };
+  if ("next" in installed) return "next";
+  if ("@tanstack/react-start" in installed) return "start";
+  if ("vite" in installed && "react" in installed) return isStudio(folder) ? "studio" : "react";
+  if ("wrangler" in installed) return "worker";
+  if ("@types/deno" in installed) return "deno";
+  return "@sluice/worker-proxy" in installed ? "node" : undefined;
 }
 
 /** Checks for an app of the template `studio`. */
@@ -53,10 +53,9 @@ function isStudio(folder: string): boolean {
 }
 
 function isWorkspaceRoot(folder: string): boolean {
-  const list = existsSync(join(folder, "pnpm-workspace.yaml"))
-    ? readFileSync(join(folder, "pnpm-workspace.yaml"), "utf8")
-    : "";
-  return readManifest(folder).workspaces !== undefined || /^packages:/m.test(list);
+  const path = join(folder, "pnpm-workspace.yaml");
+  const settings = existsSync(path) ? readFileSync(path, "utf8") : "";
+  return readManifest(folder).workspaces !== undefined || /^packages:/m.test(settings);
 }
 
 function readManifest(folder: string): Manifest {
@@ -67,10 +66,10 @@ function readManifest(folder: string): Manifest {
 /** Writes the changes. Writes the `.gitignore` first, so that secrets are always ignored. */
 function apply(folder: string, { changes }: Plan): void {
   mkdirSync(folder, { recursive: true });
-  const isIgnore = ({ path }: Change) => path === ".gitignore";
-  for (const change of changes.filter(isIgnore)) write(folder, change);
+  const isGitignore = ({ path }: Change) => path === ".gitignore";
+  for (const change of changes.filter(isGitignore)) write(folder, change);
   checkIgnored(folder);
-  for (const change of changes.filter((each) => !isIgnore(each))) write(folder, change);
+  for (const change of changes.filter((other) => !isGitignore(other))) write(folder, change);
 }
 
 function write(folder: string, { path, after }: Change): void {

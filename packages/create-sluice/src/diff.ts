@@ -1,12 +1,17 @@
 /** Number of unchanged lines to show around a change. */
-const AROUND = 2;
+const CONTEXT_LINES = 2;
 
 /** Formats the difference of two texts as lines that begin with `+`, `-` or a space. Omits distant unchanged lines. */
 export function formatDiff(before: string, after: string): string {
   const lines = listChanges(before.trimEnd().split("\n"), after.trimEnd().split("\n"));
-  const isNear = (at: number) => lines.slice(Math.max(0, at - AROUND), at + AROUND + 1).some(isChange);
+  const isNear = (index: number) =>
+    lines.slice(Math.max(0, index - CONTEXT_LINES), index + CONTEXT_LINES + 1).some(isChange);
   return lines
-    .map((line, at) => (isNear(at) ? `${line}\n` : at > 0 && isNear(at - 1) ? "  …\n" : ""))
+    .map((line, index) => {
+      if (isNear(index)) return `${line}\n`;
+      // one mark for all omitted lines
+      return index > 0 && isNear(index - 1) ? "  …\n" : "";
+    })
     .join("");
 }
 

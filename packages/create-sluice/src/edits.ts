@@ -4,7 +4,7 @@
  */
 
 /** An edit that the user must make. */
-export interface ByHand {
+export interface ManualEdit {
   readonly file: string;
   readonly edit: string;
 }
@@ -17,10 +17,10 @@ export function addCloudflare(text: string): string | undefined {
   if (!list || lists.length > 1) return undefined;
   const end = list.index + list[0].length;
   const rest = text.slice(end);
-  const [, line = ""] = /^(\s*\n\s*)\S/.exec(rest) ?? [];
+  const [, newLine = ""] = /^(\s*\n\s*)\S/.exec(rest) ?? [];
   const isEmpty = /^\s*\]/.test(rest);
-  const added = isEmpty ? "cloudflare()" : line === "" ? "cloudflare(), " : `${line}cloudflare(),`;
-  return addImports(text.slice(0, end) + added + rest, [
+  const plugin = isEmpty ? "cloudflare()" : newLine === "" ? "cloudflare(), " : `${newLine}cloudflare(),`;
+  return addImports(text.slice(0, end) + plugin + rest, [
     'import { cloudflare } from "@cloudflare/vite-plugin";',
   ]);
 }
@@ -28,12 +28,14 @@ export function addCloudflare(text: string): string | undefined {
 /** Shows the chat at the top of the component that a file exports. */
 export function addChat(text: string): string | undefined {
   if (text.includes("ChatApp")) return text;
-  const opened = [...text.matchAll(/return \(\n(\s*)<(?:>|\w+(?: className=(?:"[^"]*"|'[^']*'))?>)\n/g)];
-  const [first] = opened;
-  if (!first || opened.length > 1) return undefined;
+  const firstElements = [
+    ...text.matchAll(/return \(\n(\s*)<(?:>|\w+(?: className=(?:"[^"]*"|'[^']*'))?>)\n/g),
+  ];
+  const [first] = firstElements;
+  if (!first || firstElements.length > 1) return undefined;
   const end = first.index + first[0].length;
-  const shown = `${first[1]}  <ChatApp models={modelNames} />\n`;
-  return addImports(text.slice(0, end) + shown + text.slice(end), CHAT_IMPORTS);
+  const chat = `${first[1]}  <ChatApp models={modelNames} />\n`;
+  return addImports(text.slice(0, end) + chat + text.slice(end), CHAT_IMPORTS);
 }
 
 export const CHAT_IMPORTS = [
@@ -74,13 +76,13 @@ export const WORKER = [
   '"ratelimits": [{ "name": "RATE_LIMITER", "namespace_id": "7301", "simple": { "limit": 30, "period": 60 } }]',
 ];
 
-/** Adds imports at the top, in the quote style of the file. */
+/** Adds imports at the top, with the quotes and semicolons of the first import. */
 function addImports(text: string, lines: readonly string[]): string {
-  const [own = ""] = /^import .*$/m.exec(text) ?? [];
-  const alike = lines.map((line) => {
-    const quoted = own.includes("'") ? line.replaceAll('"', "'") : line;
-    return own === "" || own.trimEnd().endsWith(";") ? quoted : quoted.slice(0, -1);
+  const [firstImport = ""] = /^import .*$/m.exec(text) ?? [];
+  const styled = lines.map((line) => {
+    const quoted = firstImport.includes("'") ? line.replaceAll('"', "'") : line;
+    return firstImport === "" || firstImport.trimEnd().endsWith(";") ? quoted : quoted.slice(0, -1);
   });
-  const at = own === "" ? 0 : text.indexOf(own);
-  return `${text.slice(0, at)}${alike.join("\n")}\n${text.slice(at)}`;
+  const start = text.indexOf(firstImport);
+  return `${text.slice(0, start)}${styled.join("\n")}\n${text.slice(start)}`;
 }

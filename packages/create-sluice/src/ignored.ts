@@ -2,11 +2,11 @@ import { spawnSync } from "node:child_process";
 
 /** Files with secrets, and folders to which build tools copy them. */
 const SECRETS = [".env.local", ".env.production.local", ".dev.vars", "dist/", ".wrangler/"];
-const USUAL = ["node_modules/", ...SECRETS, ".next/", "next-env.d.ts", "*.log"];
+const NEW_LINES = ["node_modules/", ...SECRETS, ".next/", "next-env.d.ts", "*.log"];
 
 /** Returns a `.gitignore` with all secrets: a new one, or the existing one with the missing lines. */
 export function addIgnored(folder: string, before: string | undefined): string {
-  if (before === undefined) return `${USUAL.join("\n")}\n`;
+  if (before === undefined) return `${NEW_LINES.join("\n")}\n`;
   const lines = before.split(/\r?\n/).map((line) => line.trim());
   const ignored = listIgnored(folder) ?? lines;
   const missing = SECRETS.filter((path) => !ignored.includes(path));
@@ -18,10 +18,10 @@ export function addIgnored(folder: string, before: string | undefined): string {
 /** @throws Error if git would add a file with secrets to a commit */
 export function checkIgnored(folder: string): void {
   const ignored = listIgnored(folder);
-  const open = ignored && SECRETS.find((path) => !ignored.includes(path));
-  if (open !== undefined)
+  const exposed = ignored && SECRETS.find((path) => !ignored.includes(path));
+  if (exposed !== undefined)
     throw new Error(
-      `git would commit ${open}, which is for secrets. If it is committed already, git rm -r --cached ${open} first.`,
+      `git would commit ${exposed}, which is for secrets. If it is committed already, git rm -r --cached ${exposed} first.`,
     );
 }
 

@@ -1,4 +1,4 @@
-import type { ByHand } from "./edits.js";
+import type { ManualEdit } from "./edits.js";
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -16,22 +16,25 @@ export interface Manifest {
 export function mergeManifests(
   ours: Manifest,
   theirs: Manifest,
-): { manifest: Manifest; byHand: readonly ByHand[] } {
-  const has = { ...theirs.devDependencies, ...theirs.dependencies };
+): { manifest: Manifest; manualEdits: readonly ManualEdit[] } {
+  const installed = { ...theirs.devDependencies, ...theirs.dependencies };
   const omitPresent = (list: Texts = {}) =>
-    Object.fromEntries(Object.entries(list).filter(([name]) => !(name in has)));
-  const { scripts, byHand } = mergeScripts(adaptScripts(theirs, ours.scripts ?? {}), theirs.scripts ?? {});
+    Object.fromEntries(Object.entries(list).filter(([name]) => !(name in installed)));
+  const { scripts, manualEdits } = mergeScripts(
+    adaptScripts(theirs, ours.scripts ?? {}),
+    theirs.scripts ?? {},
+  );
   const manifest = {
     ...theirs,
     scripts,
     dependencies: sort({ ...theirs.dependencies, ...omitPresent(ours.dependencies) }),
     devDependencies: sort({ ...theirs.devDependencies, ...omitPresent(ours.devDependencies) }),
   };
-  return { manifest, byHand };
+  return { manifest, manualEdits };
 }
 
-/** Scripts that get another name if the app has a script with this name. */
-const OWN = ["deploy", "invite", "check:deploy"];
+/** Scripts that become `sluice:<name>` if the app has a script with this name. */
+const RENAMED_SCRIPTS = ["deploy", "invite", "check:deploy"];
 
 /** Returns our scripts for an app. In an app without `"type": "module"`, they silence Node's warning about it. */
 function adaptScripts({ type }: Manifest, ours: Texts): Texts {
@@ -44,23 +47,29 @@ function adaptScripts({ type }: Manifest, ours: Texts): Texts {
   return Object.fromEntries(entries);
 }
 
-function mergeScripts(ours: Texts, theirs: Texts): { scripts: Texts; byHand: readonly ByHand[] } {
+function mergeScripts(ours: Texts, theirs: Texts): { scripts: Texts; manualEdits: readonly ManualEdit[] } {
   const { dev } = theirs;
   const isEmulated = dev?.includes("sluice-emulator");
-  const usual = dev === undefined ? {} : { "dev:gateway": isEmulated ? (ours["dev:gateway"] ?? dev) : dev };
-  const scripts: Record<string, string> = { ...ours, ...usual, ...theirs };
-  const byHand: ByHand[] = [];
+  // `dev` starts the emulator, and `dev:gateway` is the app's own `dev`
+  const withGateway = isEmulated ? (ours["dev:gateway"] ?? dev) : dev;
+  const scripts: Record<string, string> = {
+    ...ours,
+    ...(withGateway !== undefined && { "dev:gateway": withGateway }),
+    ...theirs,
+  };
+  const manualEdits: ManualEdit[] = [];
   if (dev !== undefined && !isEmulated) {
     // the rest of a shell chain would run without the emulator
-    if (/[&|;<>]/.test(dev)) byHand.push(createEdit("dev", "sluice-emulator -- <what starts the server>"));
+    if (/[&|;<>]/.test(dev))
+      manualEdits.push(createScriptEdit("dev", "sluice-emulator -- <what starts the server>"));
     else scripts["dev"] = `sluice-emulator -- ${dev}`;
   }
   for (const [name, line] of Object.entries(ours))
-    if (OWN.includes(name) && scripts[name] !== line) scripts[`sluice:${name}`] = line;
-  return { scripts, byHand };
+    if (RENAMED_SCRIPTS.includes(name) && scripts[name] !== line) scripts[`sluice:${name}`] = line;
+  return { scripts, manualEdits };
 }
 
-function createEdit(name: string, line: string): ByHand {
+function createScriptEdit(name: string, line: string): ManualEdit {
   return { file: "package.json", edit: `"scripts": { "${name}": ${JSON.stringify(line)} }` };
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join, relative, sep } from "node:path";
 import { type Adapted, adapt } from "./adapt.js";
-import type { ByHand } from "./edits.js";
+import type { ManualEdit } from "./edits.js";
 import { addIgnored } from "./ignored.js";
 import { convertCommands, findManager, findNearest } from "./manager.js";
 import { type Manifest, mergeManifests } from "./manifest.js";
@@ -31,30 +31,31 @@ export interface Plan {
   /** Template files that already exist in the app and stay unchanged. */
   readonly unchanged: readonly string[];
   /** Edits that the user must make. */
-  readonly byHand: readonly ByHand[];
+  readonly manualEdits: readonly ManualEdit[];
 }
 
-/** The edit for an app with a file `.dev.vars`. */
-const ONE_FILE = "Move its lines into .env.local, and delete it: wrangler reads only one of the two files.";
+/** The manual edit of `.dev.vars`. */
+const DEV_VARS_EDIT =
+  "Move its lines into .env.local, and delete it: wrangler reads only one of the two files.";
 const sources = join(import.meta.dirname, "templates");
 
 /** Plans a new app, or the additions to an app. */
 export function createPlan({ folder, template, add }: AppOptions): Plan {
   const read = (path: string) => {
-    const at = join(folder, path);
-    return existsSync(at) ? readFileSync(at, "utf8") : undefined;
+    const file = join(folder, path);
+    return existsSync(file) ? readFileSync(file, "utf8") : undefined;
   };
   const theirs: Manifest | undefined = add ? JSON.parse(read("package.json") ?? "{}") : undefined;
   const name = toName(theirs?.name ?? basename(folder));
   const manager = findManager(folder);
   const files = listFiles(join(sources, template)).map(({ path, text }): Adapted => {
-    const own = text.replaceAll("sluice-app", name);
-    // nested commands use npm, which every package manager includes
-    const named = { path, text: path === "package.json" ? own : convertCommands(manager, own) };
-    return theirs ? adapt(named, { template, read }) : named;
+    const named = text.replaceAll("sluice-app", name);
+    // scripts call `npm run`, which works with every package manager
+    const file = { path, text: path === "package.json" ? named : convertCommands(manager, named) };
+    return theirs ? adapt(file, { template, read }) : file;
   });
   const unchanged: string[] = [];
-  const byHand: ByHand[] = [];
+  const manualEdits: ManualEdit[] = [];
   const changes: Change[] = [];
   const write = (path: string, after: string) => {
     const before = read(path);
@@ -62,25 +63,25 @@ export function createPlan({ folder, template, add }: AppOptions): Plan {
   };
 
   write(".gitignore", addIgnored(folder, read(".gitignore")));
-  for (const { path, text, edits, isTheirs } of files) {
-    byHand.push(...(edits ?? []));
+  for (const { path, text, edits, isAppFile } of files) {
+    manualEdits.push(...(edits ?? []));
     if (path === "package.json" && theirs) {
-      const { manifest, byHand: scripts } = mergeManifests(JSON.parse(text), theirs);
-      byHand.push(...scripts);
+      const { manifest, manualEdits: scripts } = mergeManifests(JSON.parse(text), theirs);
+      manualEdits.push(...scripts);
       write(path, `${JSON.stringify(manifest, undefined, readIndent(read(path)))}\n`);
-    } else if (isTheirs) write(path, text);
+    } else if (isAppFile) write(path, text);
     else if (!edits && read(path) === undefined) write(path, text);
     else if (!edits && read(path) !== text) unchanged.push(path);
   }
-  // an app with our scripts may be deployed, so its secrets belong to its owner
-  const isRestored = read("scripts/check-deploy.ts") !== undefined;
-  for (const [path, text] of createSettings(template, isRestored))
+  // an app with our scripts may be deployed, with secrets that only its owner knows
+  const mayBeDeployed = read("scripts/check-deploy.ts") !== undefined;
+  for (const [path, text] of createSettings(template, mayBeDeployed))
     write(path, addSettings(read(path), convertCommands(manager, text)));
-  if (read(".dev.vars") !== undefined) byHand.push({ file: ".dev.vars", edit: ONE_FILE });
+  if (read(".dev.vars") !== undefined) manualEdits.push({ file: ".dev.vars", edit: DEV_VARS_EDIT });
   const builds = manager === "pnpm" ? createBuildsList(folder, templates[template]) : undefined;
   if (builds?.text !== undefined) write(builds.path, builds.text);
-  else if (builds) byHand.push({ file: builds.path, edit: builds.edit });
-  return { changes, unchanged, byHand };
+  else if (builds) manualEdits.push({ file: builds.path, edit: builds.edit });
+  return { changes, unchanged, manualEdits };
 }
 
 /** Lists the files of a folder by relative path, with `/` on every system. */
@@ -88,7 +89,7 @@ function listFiles(folder: string): { readonly path: string; readonly text: stri
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name))
-    .map((at) => ({ path: toSlashes(relative(folder, at)), text: readFileSync(at, "utf8") }))
+    .map((file) => ({ path: toSlashes(relative(folder, file)), text: readFileSync(file, "utf8") }))
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
@@ -111,10 +112,10 @@ function readIndent(text = ""): string {
 }
 
 /** Adds the missing settings to a file. Existing settings stay. */
-function addSettings(before: string | undefined, wanted: string): string {
-  if (before === undefined) return wanted;
+function addSettings(before: string | undefined, settings: string): string {
+  if (before === undefined) return settings;
   const has = (line: string) => new RegExp(`^(?:export )?${line.split("=")[0]}=`, "m").test(before);
-  const missing = wanted.split("\n").filter((line) => /^\w+=/.test(line) && !has(line));
+  const missing = settings.split("\n").filter((line) => /^\w+=/.test(line) && !has(line));
   const gap = before === "" || before.endsWith("\n") ? "" : "\n";
   return missing.length === 0 ? before : `${before}${gap}${missing.join("\n")}\n`;
 }
@@ -125,14 +126,14 @@ function addSettings(before: string | undefined, wanted: string): string {
  */
 function createBuildsList(folder: string, { builds = [] }: Template) {
   const file = "pnpm-workspace.yaml";
-  const above = findNearest(file, folder);
-  const before = above === undefined ? "" : readFileSync(above, "utf8");
+  const existing = findNearest(file, folder);
+  const before = existing === undefined ? "" : readFileSync(existing, "utf8");
   const lines = builds
     .filter((name) => !before.includes(name))
     .map((name) => `  ${name}: true\n`)
     .join("");
   if (lines === "") return undefined;
-  const path = above === undefined ? file : toSlashes(relative(folder, above));
+  const path = existing === undefined ? file : toSlashes(relative(folder, existing));
   const [head] = /^allowBuilds:[ \t]*\r?\n/m.exec(before) ?? [];
   if (head !== undefined) return { path, text: before.replace(head, head + lines) };
   const list = `allowBuilds:\n${lines}`;
@@ -143,16 +144,16 @@ function createBuildsList(folder: string, { builds = [] }: Template) {
 /**
  * Creates the settings files. Development is complete; production lacks the values that only the user knows.
  *
- * @param isRestored true for an app that may be deployed: a new secret would sign out all its users
+ * @param mayBeDeployed true for an app that may have users, whom a new secret would sign out
  */
 function createSettings(
   template: TemplateName,
-  isRestored: boolean,
+  mayBeDeployed: boolean,
 ): readonly (readonly [path: string, text: string])[] {
   const { address, setsMode, secrets = {}, settings = {} } = templates[template];
   const all = Object.entries({ SESSION_SECRET: "", ...secrets });
   const createSecret = () =>
-    all.map(([name, begin]) => `${name}=${begin}${randomBytes(32).toString("base64")}\n`).join("");
+    all.map(([name, prefix]) => `${name}=${prefix}${randomBytes(32).toString("base64")}\n`).join("");
   const deployed = `# the secrets of the deployed app: ask who deployed it, since new ones sign all users out\n${all
     .map(([name]) => `${name}=\n`)
     .join("")}`;
@@ -167,7 +168,7 @@ function createSettings(
     ],
     [
       ".env.production.local",
-      `# Production. \`npm run check:deploy\` says what is missing.\nAPP_URL=\n${rest}${isRestored ? deployed : createSecret()}${empty.join("")}`,
+      `# Production. \`npm run check:deploy\` says what is missing.\nAPP_URL=\n${rest}${mayBeDeployed ? deployed : createSecret()}${empty.join("")}`,
     ],
   ];
 }

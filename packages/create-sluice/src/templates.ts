@@ -8,13 +8,13 @@ export interface Template {
   readonly parts: readonly (readonly [folder: string, to: string])[];
   /** URL of the app in development. */
   readonly address: string;
-  /** Step after `npm run dev`. */
+  /** Step after `npm run dev`, for the README. */
   readonly open: string;
-  /** Steps of a deploy after the first, which fills in the settings. */
+  /** Steps of a deployment after the first step, which fills in the settings. */
   readonly deploy: readonly string[];
   /** Important files, with their purpose. */
   readonly files: Readonly<Record<string, string>>;
-  /** End of the sentence about a sign-in service. */
+  /** End of the README's sentence about a sign-in service. */
   readonly page: string;
   /** Packages with an install script. */
   readonly builds?: readonly string[];
@@ -33,7 +33,7 @@ const server = {
   "server/development.ts": "who the development user is",
   "scripts/check-deploy.ts": "the list that production has to meet",
 };
-/** The chat. The example shows it in a page without a sign-in. */
+/** Folder of the chat, which is also part of an example. */
 const CHAT = "../../../examples/chat/chat";
 const listChatFiles = (folder: string) => ({
   [`${folder}/chat.tsx`]: "the chat: messages, errors, try again, stop, images",
@@ -48,7 +48,7 @@ const describeServerDeploy = (start: string) => [
   `${start} with the settings of \`.env.production.local\` in its environment, behind https, and with \`NODE_ENV\` set to \`production\`.`,
   "`npm run check:deploy` also checks the deployed app. All lines must say `ok`.",
 ];
-const inTerminal = `In another terminal, ask:
+const askInTerminal = `In another terminal, ask:
 
 \`\`\`sh
 npm run ask -- "Why is the sky blue?"
@@ -157,7 +157,7 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
     ],
     address: "http://localhost:8787",
     builds: ["esbuild", "workerd"],
-    open: inTerminal,
+    open: askInTerminal,
     deploy: describeCloudflareDeploy(`${workersAddress} Put pages of other origins into \`ORIGINS\`.`),
     files: { "server/worker.ts": "the Worker; `wrangler.jsonc` is its configuration", ...server },
     page: ".",
@@ -173,7 +173,7 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
       ["node", "."],
     ],
     address: "http://localhost:8787",
-    open: inTerminal,
+    open: askInTerminal,
     deploy: describeServerDeploy("Run `npm start`, or `docker compose up`,"),
     files: {
       "server/main.ts": "the HTTP server; `HOST` and `PORT` say where it listens",
@@ -202,7 +202,7 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
       ["scripts", "scripts"],
     ],
     address: "http://localhost:8787",
-    open: inTerminal,
+    open: askInTerminal,
     deploy: describeServerDeploy("Run `npm start`"),
     files: { "server/main.ts": "the HTTP server; `HOST` and `PORT` say where it listens", ...server },
     page: ".",

@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { describeThrown } from "@sluice/core/extend";
 import { type Arguments, createHelp, parseArguments, readVersion } from "./command/arguments.js";
 import { formatFaultTable } from "./command/fault-table.js";
-import { describeExchange, describeRequest, format } from "./command/request-line.js";
+import { describeExchange, describeRequest, formatRequestLine } from "./command/request-line.js";
 import { runBeside } from "./command/run-beside.js";
 import { readScript } from "./command/script-file.js";
 import { wrap } from "./command/text.js";
@@ -21,6 +21,9 @@ import { type Served, serve } from "./serve.js";
 import type { GatewayDifference } from "./server/differences.js";
 import type { EmulatorRequest } from "./server/request-log.js";
 import { createRedactor } from "./server/secrets.js";
+
+/** Longest wait for open connections when the process stops, in milliseconds. */
+const MAX_CLOSE_MS = 500;
 
 await run(runOrExit(() => parseArguments(process.argv.slice(2))));
 
@@ -45,7 +48,7 @@ async function emulate({ speed, cors, differs, script, quiet, command, ...given 
   const apiKeys = given.keys ?? [`sk-sluice-${crypto.randomUUID().replaceAll("-", "").slice(0, 24)}`];
   const redactor = createRedactor(apiKeys);
   const print = (record: EmulatorRequest) =>
-    console.log(redactor.redactText(format(describeRequest(record))));
+    console.log(redactor.redactText(formatRequestLine(describeRequest(record))));
   const emulator = runOrExit(() =>
     createEmulator({
       apiKeys,
@@ -58,9 +61,9 @@ async function emulate({ speed, cors, differs, script, quiet, command, ...given 
       ...(quiet ? {} : { onEnd: print }),
     }),
   );
-  if (command) return runWithCommand(command, await open(emulator, given), apiKeys);
-  const { url } = await listen(emulator, given);
-  console.log(writeGreeting(url, apiKeys));
+  if (command) return runWithCommand(command, await startServer(emulator, given), apiKeys);
+  const { url } = await serveUntilSignal(emulator, given);
+  console.log(formatGreeting(url, apiKeys));
 }
 
 /** Runs a command with the emulator as its gateway. */
@@ -87,9 +90,9 @@ async function record({ gateway, folder, quiet, ...given }: Arguments) {
   runOrExit(() => mkdirSync(folder, { recursive: true }));
   const save = (recording: Recording) => writeRecording(folder, recording);
   const print = (exchange: RecordedExchange) =>
-    console.log(recorder.redactor.redactText(format(describeExchange(exchange))));
+    console.log(recorder.redactor.redactText(formatRequestLine(describeExchange(exchange))));
   const recorder = createRecorder({ gateway, save, ...(quiet ? {} : { onEnd: print }) });
-  const { url } = await listen(recorder, given);
+  const { url } = await serveUntilSignal(recorder, given);
   console.log(`Recording ${new URL(gateway).host} into ${folder}. Send your requests, with your own key, to ${url}
 
 Keys, tokens, data URIs and the queries of URLs are not recorded. Prompts and responses are.
@@ -101,9 +104,9 @@ async function replay({ folder, speed, quiet, ...given }: Arguments) {
   const recordings = runOrExit(() => readRecordings(folder));
   const redactor = createRedactor();
   const print = (exchange: RecordedExchange) =>
-    console.log(redactor.redactText(format(describeExchange(exchange))));
+    console.log(redactor.redactText(formatRequestLine(describeExchange(exchange))));
   const replayed = createReplay({ recordings, speed, ...(quiet ? {} : { onEnd: print }) });
-  const { url } = await listen(replayed, given, () => {
+  const { url } = await serveUntilSignal(replayed, given, () => {
     const { misses } = replayed;
     if (misses.length === 0) return 0;
     console.error(
@@ -118,18 +121,19 @@ Stop it with Ctrl+C.
 `);
 }
 
-/** Serves until a signal ends the process. `onStop` returns the exit code. */
-async function listen(
+/** Starts a server, and exits when a signal stops the process. `onStop` returns the exit code. */
+async function serveUntilSignal(
   handler: Parameters<typeof serve>[0],
   { port, host }: Pick<Arguments, "port" | "host">,
   onStop: () => number = () => 0,
 ): Promise<Served> {
-  const served = await open(handler, { port, host });
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop(served, onStop));
+  const served = await startServer(handler, { port, host });
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.once(signal, () => stopAndExit(served, onStop));
   return served;
 }
 
-async function open(
+async function startServer(
   handler: Parameters<typeof serve>[0],
   { port, host }: Pick<Arguments, "port" | "host">,
 ): Promise<Served> {
@@ -140,7 +144,7 @@ async function open(
   }
 }
 
-function writeGreeting(url: string, [key = ""]: readonly string[]): string {
+function formatGreeting(url: string, [key = ""]: readonly string[]): string {
   const body = JSON.stringify({
     model: "alpha-v4.1-flash",
     messages: [{ role: "user", content: "What can you do?" }],
@@ -159,9 +163,9 @@ Each request prints a line. Stop it with Ctrl+C.
 `;
 }
 
-async function stop(served: Served, onStop: () => number) {
-  // cut open streams instead of waiting for them
-  await Promise.race([served.close(), new Promise((resolve) => setTimeout(resolve, 500))]);
+async function stopAndExit(served: Served, onStop: () => number) {
+  // a server that does not close in time must not delay the exit
+  await Promise.race([served.close(), new Promise((resolve) => setTimeout(resolve, MAX_CLOSE_MS))]);
   process.exit(onStop());
 }
 

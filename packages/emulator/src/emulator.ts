@@ -104,11 +104,11 @@ export interface Emulator {
  */
 export function createEmulator(options: EmulatorOptions = {}): Emulator {
   assertKeys(options);
-  noteOptions("createEmulator", options, { warn: print });
+  noteOptions("createEmulator", options, { warn: printWarning });
   const { apiKeys, clock = systemClock, speed = 1, cors = false, faults } = options;
   if (!(speed > 0)) throw new TypeError(`speed must be above 0, got ${speed}; use Infinity for no waiting`);
 
-  const recorder = createRequestLog(options.maxRequests ?? 1000);
+  const requestLog = createRequestLog(options.maxRequests ?? 1000);
   const rules = createRules(checkScript(options.script ?? { replies: [] }));
   const gateway = createGateway(options, requireKey);
   const redactor = createRedactor(apiKeys);
@@ -124,7 +124,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
 
   const headers: Record<string, string> = apiKeys?.[0] ? { authorization: `Bearer ${apiKeys[0]}` } : {};
   const clientOptions = { baseURL: options.origin ?? "https://gateway.test", fetch: receive, headers };
-  return { fetch: receive, clientOptions, requests: recorder.requests, reset };
+  return { fetch: receive, clientOptions, requests: requestLog.requests, reset };
 
   async function receive(input: Request | URL | string, init?: RequestInit): Promise<Response> {
     const request = toRequest(input, init);
@@ -132,10 +132,10 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
     const nth = ++count;
     const body = await readBody(request);
     const id = `req_${hash(`${request.method} ${request.url} ${body.text}`)}_${nth}`;
-    const record = recorder.open(request, body.text, id, clock.now());
+    const record = requestLog.openRecord(request, body.text, id, clock.now());
     inFlight.add(request);
     try {
-      // a fault uses no reply of the script
+      // a request below `/faults` must not use up a rule of the script
       const scripted = isFaultPath(record.path) ? undefined : rules.take(record.body);
       const exchange = {
         ...body,
@@ -148,7 +148,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
       };
       return await handleExchange(exchange, faults?.(record, nth));
     } catch (error) {
-      end(record, request.signal.aborted ? "aborted" : "broken");
+      endRequest(record, request.signal.aborted ? "aborted" : "broken");
       throw request.signal.aborted ? request.signal.reason : error;
     } finally {
       inFlight.delete(request);
@@ -167,12 +167,12 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   function handle(exchange: Exchange): HandlerResponse | Promise<HandlerResponse> {
     const { method, path } = exchange.record;
     if (cors && method === "OPTIONS" && isFaultPath(path)) return handlePreflight(["GET", "POST"]);
-    const fault = faultServer.handle(exchange);
-    if (fault) return fault;
-    const found = matchRoute(routes, path);
-    if (!found)
-      return createNotFound(path, describePathHint(path, gateway.routes, exchange.origin, listedIds));
-    const { methods, param } = found;
+    const faultResponse = faultServer.handle(exchange);
+    if (faultResponse) return faultResponse;
+    const route = matchRoute(routes, path);
+    if (!route)
+      return createNotFound(path, describePathHint(path, gateway.routes, exchange.origin, modelIds));
+    const { methods, param } = route;
     if (cors && method === "OPTIONS") return handlePreflight(Object.keys(methods));
     const handler = Object.hasOwn(methods, method) ? methods[method] : undefined;
     return handler ? handler({ ...exchange, param }) : createMethodNotAllowed(method, Object.keys(methods));
@@ -182,14 +182,14 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
     record.status = status;
     if (status >= 400 && typeof body === "string") record.error = readMessage(body);
     const names = [...record.unknownFields, ...record.unknownFaults.map((fault) => `[[${fault}]]`)];
-    const unknown = names.length > 0 && { [UNKNOWN]: joinNames(names) };
+    const unknown = names.length > 0 && { [UNKNOWN_NAMES_HEADER]: joinNames(names) };
     const requestId = differences.hasRequestId && { "x-request-id": id };
     const allHeaders = { ...headers, ...unknown, ...(cors ? corsHeaders : {}), ...requestId };
     if (typeof body === "function" && request.method !== "HEAD") {
-      const pulled = createPulledBody(request, body, (how) => end(record, how));
+      const pulled = createPulledBody(request, body, (bodyEnd) => endRequest(record, bodyEnd));
       return new Response(pulled, { status, headers: allHeaders });
     }
-    end(record, "finished");
+    endRequest(record, "finished");
     // a 204 and the response to HEAD must not have a body
     const isBodiless = typeof body === "function" || request.method === "HEAD" || body === "";
     return new Response(isBodiless ? null : body, { status, headers: allHeaders });
@@ -197,12 +197,12 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
 
   /** Handles `GET /journal`: returns the requests to other paths without secrets, oldest first. */
   function handleJournal(): HandlerResponse {
-    const others = recorder.requests.filter(({ path }) => path !== "/journal");
+    const others = requestLog.requests.filter(({ path }) => path !== "/journal");
     return createJSON({ requests: redactor.redactValue(others) });
   }
 
-  function end(record: OpenRecord, how: BodyEnd) {
-    if (closeRecord(record, how, clock.now())) options.onEnd?.(record);
+  function endRequest(record: OpenRecord, bodyEnd: BodyEnd) {
+    if (closeRecord(record, bodyEnd, clock.now())) options.onEnd?.(record);
   }
 
   function getOrigin(request: Request): string {
@@ -218,7 +218,7 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   }
 
   function reset() {
-    recorder.clear();
+    requestLog.clear();
     gateway.clear();
     faultServer.clear();
     differences.clear();
@@ -227,13 +227,12 @@ export function createEmulator(options: EmulatorOptions = {}): Emulator {
   }
 }
 
-/** Prints a warning for the developer. */
-function print({ path, message }: { readonly path: string; readonly message: string }): void {
+function printWarning({ path, message }: { readonly path: string; readonly message: string }): void {
   // biome-ignore lint/suspicious/noConsole: the only channel to the developer
   console.warn(`@sluice/emulator: ${path}: ${message}`);
 }
 
-/** Returns the message of a refusal. */
+/** Returns the message in the body of a refusal, or the body if it is not JSON. */
 function readMessage(body: string): string {
   try {
     return String(JSON.parse(body).error.message);
@@ -242,8 +241,8 @@ function readMessage(body: string): string {
   }
 }
 
-const listedIds = [...listModelIds("chat"), ...listModelIds("image"), ...listModelIds("video")];
-const UNKNOWN = "x-sluice-unknown-fields";
+const modelIds = [...listModelIds("chat"), ...listModelIds("image"), ...listModelIds("video")];
+const UNKNOWN_NAMES_HEADER = "x-sluice-unknown-fields";
 const MAX_LISTED_CHARACTERS = 2000;
 
 /** Joins names for a header: at most 2,000 characters of ASCII. */

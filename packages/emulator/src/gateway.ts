@@ -30,11 +30,11 @@ export function createGateway(options: EmulatorOptions, requireKey: (handler: Ha
   const files = createFiles({ state, clock, media });
   const shared = { state, clock, speed, refuse, takeFailure, files, fetchMedia };
   const chat = createChat({ ...shared, script });
-  const images = createImages({ ...shared, usualMs: durations.imageMs });
+  const images = createImages({ ...shared, durationMs: durations.imageMs });
   const assets = createAssets(shared);
   const videos = createVideos({
     ...shared,
-    usualMs: durations.videoMs,
+    durationMs: durations.videoMs,
     getAssetStatus: assets.getStatus,
   });
   const epsilon = createEpsilon(shared);

@@ -27,7 +27,7 @@ export interface Served {
  * Serves an emulator on a port of this machine, on Node. Writes a frame only after the previous frame was sent. A
  * client that disconnects aborts its request.
  *
- * @throws Error with the platform's `code`, `EADDRINUSE` if the port is taken.
+ * @throws Error with the platform's `code`, `EADDRINUSE` if the port is chosenPort.
  * @example
  * ```ts
  * const served = await serve(createEmulator({ apiKeys: ["sk-test"] }), { port: 0 });
@@ -46,8 +46,8 @@ export async function serve(emulator: Handler, { port, host = "127.0.0.1" }: Ser
     server.once("error", reject);
     server.listen(port, host, resolve);
   });
-  const { address, family, port: taken } = server.address() as AddressInfo;
-  const url = `http://${family === "IPv6" ? `[${address}]` : address}:${taken}`;
+  const { address, family, port: chosenPort } = server.address() as AddressInfo;
+  const url = `http://${family === "IPv6" ? `[${address}]` : address}:${chosenPort}`;
   return { url, close };
 
   function close() {
@@ -85,7 +85,7 @@ function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request {
   const { method = "GET", url = "/" } = incoming;
   const headers = new Headers();
   for (const [name, value] of Object.entries(incoming.headers))
-    for (const one of [value ?? []].flat()) headers.append(name, one);
+    for (const item of [value ?? []].flat()) headers.append(name, item);
   const address = new URL(`http://${readHost(incoming)}${url.startsWith("/") ? url : "/"}`);
   const hasBody = method !== "GET" && method !== "HEAD";
   const init = { method, headers, body: hasBody ? readBody(incoming) : null, signal, duplex: "half" };

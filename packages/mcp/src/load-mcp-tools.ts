@@ -70,12 +70,14 @@ const TIMEOUT_MS = 300_000;
  */
 export async function loadMcpTools(connection: McpConnection, options: McpToolOptions = {}): Promise<Tool[]> {
   const { only, prefix = "" } = options;
-  const wanted = (await listAllTools(connection)).filter(({ name }) => !only || only.includes(name));
-  const names = wanted.map(({ name }) => `${prefix}${name}`.replace(/[^\w-]/g, "_").slice(0, 64));
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined)
-    throw new TypeError(`two tools have the name ${twice}: choose some by \`only\`, or another \`prefix\``);
-  return wanted.map((tool, index) => toChatTool(connection, tool, names[index] ?? tool.name, options));
+  const chosen = (await listAllTools(connection)).filter(({ name }) => !only || only.includes(name));
+  const names = chosen.map(({ name }) => `${prefix}${name}`.replace(/[^\w-]/g, "_").slice(0, 64));
+  const duplicate = names.find((name, index) => names.indexOf(name) !== index);
+  if (duplicate !== undefined)
+    throw new TypeError(
+      `two tools have the name ${duplicate}: choose some by \`only\`, or another \`prefix\``,
+    );
+  return chosen.map((tool, index) => toChatTool(connection, tool, names[index] ?? tool.name, options));
 }
 
 function toChatTool(connection: McpConnection, tool: McpTool, name: string, options: McpToolOptions): Tool {
@@ -89,8 +91,13 @@ function toChatTool(connection: McpConnection, tool: McpTool, name: string, opti
     async execute(input, { signal }) {
       const params = { name: tool.name, arguments: input as Record<string, unknown> };
       // the tool's own time limit ends first, so that the chat reports it
-      const limits = { signal, timeout: timeoutMs + 1000, resetTimeoutOnProgress: true, onprogress() {} };
-      const result = (await connection.callTool(params, limits)) as Called;
+      const requestOptions = {
+        signal,
+        timeout: timeoutMs + 1000,
+        resetTimeoutOnProgress: true,
+        onprogress() {},
+      };
+      const result = (await connection.callTool(params, requestOptions)) as CallResult;
       const text = readText(result);
       if (result.isError) throw new Error(text || "the tool failed without a reason");
       return text;
@@ -98,22 +105,23 @@ function toChatTool(connection: McpConnection, tool: McpTool, name: string, opti
   });
 }
 
-/** Lists all tools, page by page. Stops if the pages repeat. */
+/** Lists all tools, page by page. Stops at a repeated cursor, which would never end. */
 async function listAllTools(connection: McpConnection): Promise<McpTool[]> {
   const tools: McpTool[] = [];
-  const seen = new Set<string>();
+  const cursors = new Set<string>();
   let cursor: string | undefined;
   do {
     const page = await connection.listTools(cursor === undefined ? undefined : { cursor });
     tools.push(...page.tools);
     cursor = page.nextCursor;
-    if (cursor !== undefined && seen.has(cursor)) break;
-    if (cursor !== undefined) seen.add(cursor);
+    if (cursor !== undefined && cursors.has(cursor)) break;
+    if (cursor !== undefined) cursors.add(cursor);
   } while (cursor !== undefined);
   return tools;
 }
 
-interface Called {
+/** The fields of a result that are read. */
+interface CallResult {
   readonly isError?: boolean;
   readonly content?: readonly {
     readonly type: string;
@@ -125,7 +133,8 @@ interface Called {
   readonly structuredContent?: unknown;
 }
 
-function readText({ content = [], structuredContent }: Called): string {
+/** Joins the texts and links of a result. */
+function readText({ content = [], structuredContent }: CallResult): string {
   const parts = content.map(({ type, text, uri, mimeType, resource }) => {
     if (text !== undefined) return text;
     if (uri !== undefined) return uri;

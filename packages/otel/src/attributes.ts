@@ -15,15 +15,20 @@ export type CallRequest = CallInfo & Pick<CallEvent, "callId" | "kind">;
 type Settings = NonNullable<CallInfo["settings"]>;
 
 /** Names of operations that the conventions lack. */
-const OTHERS = { video: "get_task", epsilon: "get_task", upload: "upload_media", archive: "get_archive" };
+const OTHER_OPERATIONS = {
+  video: "get_task",
+  epsilon: "get_task",
+  upload: "upload_media",
+  archive: "get_archive",
+};
 
 /** Returns the name of a call's operation, from the conventions if they have one. */
 export function getOperation({ kind, path }: Pick<CallRequest, "kind" | "path">): string {
-  // a response stored by the proxy: no inference
+  // reading a response that the proxy has stored is not inference
   if (kind === "chat") return path.startsWith("/v1/chat/streams/") ? "fetch_response" : "chat";
   if (kind === "image" || path === "/v1/video/generations" || /2video$/.test(path)) return "generate_content";
   if (kind === "asset") return /create/i.test(path) ? "create_asset" : "get_asset";
-  return OTHERS[kind];
+  return OTHER_OPERATIONS[kind];
 }
 
 /** Returns true for an operation that generates content. Others use no tokens, and have a separate duration metric. */

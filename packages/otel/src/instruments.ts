@@ -24,12 +24,12 @@ const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.
 /** Bucket boundaries of the conventions, in tokens: powers of 4. */
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
-/** The metrics of the conventions. `per operation` metrics also have a histogram. */
+/** The counters of tokens: name, description, and if a histogram counts the tokens of each operation. */
 const COUNTS = [
-  ["input_tokens", "Number of input tokens, the cached ones included.", "per operation"],
-  ["output_tokens", "Number of output tokens, the thinking included.", "per operation"],
-  ["cache_read.input_tokens", "Number of input tokens from the cache.", ""],
-  ["reasoning.output_tokens", "Number of output tokens of the thinking.", ""],
+  ["input_tokens", "Number of input tokens, the cached ones included.", true],
+  ["output_tokens", "Number of output tokens, the thinking included.", true],
+  ["cache_read.input_tokens", "Number of input tokens from the cache.", false],
+  ["reasoning.output_tokens", "Number of output tokens of the thinking.", false],
 ] as const;
 
 /** Creates the instruments of the conventions. */
@@ -52,10 +52,10 @@ export function createInstruments(provider: MeterProvider): Instruments {
     "Time to the first chunk of a stream.",
   );
   const toolDuration = createSecondsHistogram("gen_ai.execute_tool.duration", "Duration of a tool's run.");
-  const counts = COUNTS.map(([name, description, isPerOperation]) => ({
+  const tokenMetrics = COUNTS.map(([name, description, hasHistogram]) => ({
     attribute: `gen_ai.usage.${name}`,
-    total: meter.createCounter(`gen_ai.client.inference.usage.${name}`, { unit: "{token}", description }),
-    each: isPerOperation
+    counter: meter.createCounter(`gen_ai.client.inference.usage.${name}`, { unit: "{token}", description }),
+    histogram: hasHistogram
       ? createTokensHistogram(`gen_ai.client.inference.operation.${name}`, description)
       : undefined,
   }));
@@ -63,17 +63,20 @@ export function createInstruments(provider: MeterProvider): Instruments {
     recordCall(base, event) {
       const errorType = getErrorType(event);
       const { "gen_ai.response.model": model } = createEndAttributes(event);
-      const own = { ...base, ...(model !== undefined && { "gen_ai.response.model": model }) };
-      const hasInferred = isInference(getOperation(event));
-      const duration = hasInferred ? inferenceDuration : operationDuration;
-      duration.record(event.durationMs / 1000, { ...own, ...(errorType && { "error.type": errorType }) });
-      if (!hasInferred) return;
+      const attributes = { ...base, ...(model !== undefined && { "gen_ai.response.model": model }) };
+      const isInferenceCall = isInference(getOperation(event));
+      const duration = isInferenceCall ? inferenceDuration : operationDuration;
+      duration.record(event.durationMs / 1000, {
+        ...attributes,
+        ...(errorType && { "error.type": errorType }),
+      });
+      if (!isInferenceCall) return;
       const usage = createUsageAttributes(event);
-      for (const { attribute, total, each } of counts) {
+      for (const { attribute, counter, histogram } of tokenMetrics) {
         const count = usage[attribute];
         if (typeof count !== "number") continue;
-        total.add(count, { ...own, "gen_ai.token.modality": getModality(attribute, event) });
-        each?.record(count, own);
+        counter.add(count, { ...attributes, "gen_ai.token.modality": getModality(attribute, event) });
+        histogram?.record(count, attributes);
       }
     },
     recordFirstChunk: (base, ms) => timeToFirstChunk.record(ms / 1000, base),

@@ -14,7 +14,7 @@ export interface OpenSpans {
  * so that late events start no second span.
  */
 export function createOpenSpans(max: number): OpenSpans {
-  // both are in insertion order
+  // the first key of both is the oldest
   const open = new Map<string, Span>();
   const abandoned = new Set<string>();
   return {
@@ -23,7 +23,7 @@ export function createOpenSpans(max: number): OpenSpans {
       if (known || abandoned.has(key)) return known;
       const span = start();
       open.set(key, span);
-      if (open.size > max) abandon(findFirst(open));
+      if (open.size > max) abandon(getFirstKey(open));
       return span;
     },
     close(key) {
@@ -36,11 +36,11 @@ export function createOpenSpans(max: number): OpenSpans {
     open.get(key)?.setAttribute("sluice.outcome", "abandoned").end();
     open.delete(key);
     abandoned.add(key);
-    if (abandoned.size > max) abandoned.delete(findFirst(abandoned));
+    if (abandoned.size > max) abandoned.delete(getFirstKey(abandoned));
   }
 }
 
-function findFirst(keys: { keys(): Iterable<string> }): string {
+function getFirstKey(keys: { keys(): Iterable<string> }): string {
   const [key = ""] = keys.keys();
   return key;
 }

@@ -109,7 +109,7 @@ export function createTelemetry({
   if (!(maxOpenSpans >= 1))
     throw new TypeError(`maxOpenSpans: must be a number from 1 up, got ${maxOpenSpans}`);
   const tracer = tracerProvider.getTracer(NAME, undefined, { schemaUrl: SCHEMA_URL });
-  const open = createOpenSpans(maxOpenSpans);
+  const openSpans = createOpenSpans(maxOpenSpans);
   const messageSpans = createMessageSpans(maxOpenSpans);
   const server: Attributes = baseURL === undefined ? {} : createServerAttributes(baseURL);
   let instruments: Instruments | undefined;
@@ -128,18 +128,18 @@ export function createTelemetry({
 
   function recordCall(event: CallEvent): void {
     const span = getSpan(event, event.type === "end" ? event.durationMs : 0);
-    if (span) recordStep(span, event);
+    if (span) updateSpan(span, event);
     if (event.type === "first-chunk" && isInference(getOperation(event)))
-      getInstruments().recordFirstChunk(createBase(event), event.durationMs);
+      getInstruments().recordFirstChunk(createMetricAttributes(event), event.durationMs);
     if (event.type !== "end") return;
-    open.close(event.callId);
-    getInstruments().recordCall(createBase(event), event);
+    openSpans.close(event.callId);
+    getInstruments().recordCall(createMetricAttributes(event), event);
   }
 
-  function recordStep(span: Span, event: CallEvent): void {
+  function updateSpan(span: Span, event: CallEvent): void {
     if (event.type === "request") {
-      const resent = event.attempt > 1 && { "http.request.resend_count": event.attempt - 1 };
-      span.setAttributes({ ...server, ...resent });
+      const resendCount = event.attempt > 1 && { "http.request.resend_count": event.attempt - 1 };
+      span.setAttributes({ ...server, ...resendCount });
     }
     if (event.type === "response") span.setAttributes(createResponseAttributes(event));
     if (event.type === "retry")
@@ -165,9 +165,9 @@ export function createTelemetry({
   function recordTool(event: ToolEvent): void {
     const key = `${event.messageId} ${event.toolCallId}`;
     const ms = event.type === "tool-end" ? event.durationMs : 0;
-    const span = open.getOrStart(key, () => startTool(event, ms));
+    const span = openSpans.getOrStart(key, () => startTool(event, ms));
     if (event.type !== "tool-end") return;
-    open.close(key);
+    openSpans.close(key);
     const errorType = getToolError(event);
     span?.setAttributes({ "sluice.outcome": event.state, ...(errorType && { "error.type": errorType }) });
     if (errorType) span?.setStatus({ code: SpanStatusCode.ERROR });
@@ -181,7 +181,7 @@ export function createTelemetry({
    */
   function getSpan(call: CallRequest, ms = 0): Span | undefined {
     const { callId, model } = call;
-    return open.getOrStart(callId, () =>
+    return openSpans.getOrStart(callId, () =>
       tracer.startSpan(`${getOperation(call)} ${model ?? ""}`.trim(), {
         kind: SpanKind.CLIENT,
         attributes: createRequestAttributes(call, provider),
@@ -197,7 +197,7 @@ export function createTelemetry({
     return tracer.startSpan(`execute_tool ${event.name}`, { attributes, ...computeStart(ms) }, parent);
   }
 
-  function createBase(event: CallEvent): Attributes {
+  function createMetricAttributes(event: CallEvent): Attributes {
     return {
       "gen_ai.operation.name": getOperation(event),
       "gen_ai.provider.name": provider,

@@ -62,20 +62,20 @@ function Registered(props: RegisteredProps) {
   );
 }
 
-/** An image that the gateway may not have. The page may have been reloaded during its request. */
+/** An image whose registration failed, or is unknown because the page was reloaded during the request. */
 function Unregistered({ error, ...props }: AssetCardProps & { readonly error: unknown }) {
-  const known = error === undefined ? undefined : describeError(error);
-  const isBilled = known?.billing !== "none";
-  const text = known ? `${known.title}. ${known.hint}` : assetWords.lost;
+  const problem = error === undefined ? undefined : describeError(error);
+  const mayBeBilled = problem?.billing !== "none";
+  const text = problem ? `${problem.title}. ${problem.hint}` : assetWords.lost;
   return (
     <Card
       {...props}
       state="unsent"
-      text={isBilled ? `${text} ${assetWords.charged}` : text}
+      text={mayBeBilled ? `${text} ${assetWords.charged}` : text}
       actions={
         <>
           <Button {...onPressOnce(props.onRetry)}>
-            {isBilled ? assetWords.retryLost : assetWords.retry}
+            {mayBeBilled ? assetWords.retryLost : assetWords.retry}
           </Button>
           <span className="grow" />
         </>
@@ -86,7 +86,7 @@ function Unregistered({ error, ...props }: AssetCardProps & { readonly error: un
 
 interface CardProps extends AssetCardProps {
   readonly state: keyof typeof assetWords.states;
-  /** Problem, in words for people. */
+  /** Problem, in words for the user. */
   readonly text?: string | undefined;
   readonly actions?: ReactNode;
 }

@@ -16,8 +16,8 @@ export function Branches({ message: { id, branches = [id] }, onSwitch }: Branche
   const { previous, next } = branchWords;
   if (branches.length < 2) return null;
   const index = branches.indexOf(id);
-  const show = (at: number) => {
-    const version = branches[at];
+  const show = (versionIndex: number) => {
+    const version = branches[versionIndex];
     if (version !== undefined) onSwitch(version);
   };
   return (

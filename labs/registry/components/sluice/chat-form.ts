@@ -42,18 +42,18 @@ const NO_VALUES: FormValues = {};
  */
 export function describeChatModel(model: ChatModel, values: FormValues = NO_VALUES): ChatModelInfo {
   const row = models[model];
-  const kinds: readonly string[] = row.thinking;
+  const thinkingTypes: readonly string[] = row.thinking;
   return {
     seesImages: row.seesImages,
     tools: row.tools === "unlisted" ? "unlisted" : row.tools ? "yes" : "no",
-    thinking: kinds.length === 0 ? "never" : kinds.length === 1 ? "always" : "optional",
+    thinking: thinkingTypes.length === 0 ? "never" : thinkingTypes.length === 1 ? "always" : "optional",
     hasJSONMode: row.jsonMode,
     fields: createFields(model, values),
   };
 }
 
 /**
- * Makes the model and its parameters of a form's values, as `useChatStream` takes them.
+ * Creates the options `model` and `params` of `useChatStream` from the values of a form.
  *
  * @example
  * ```tsx
@@ -79,8 +79,8 @@ function createFields(model: ChatModel, values: FormValues): FormField[] {
   );
   const isOptional = row.thinking.length > 1;
   const thinks = row.thinking.length > 0 && !(isOptional && values.thinking === false);
-  // thinking makes the model of this table that can turn it off ignore them
-  const shown = { isAdvanced: true, isShown: !(isOptional && thinks) };
+  // a model with optional thinking ignores these fields while it thinks
+  const samplingFlags = { isAdvanced: true, isShown: !(isOptional && thinks) };
   const fields: FormField[] = [];
   if (isOptional) fields.push({ ...pickParts("switch", "thinking"), default: true });
   if (efforts.length > 0)
@@ -96,12 +96,12 @@ function createFields(model: ChatModel, values: FormValues): FormField[] {
       max: row.maxTokens,
       step: 1,
     },
-    { ...pickParts("number", "temperature", shown), min: 0, max: row.temperature, step: 0.1 },
-    { ...pickParts("number", "top_p", shown), min: 0, max: 1, step: 0.05 },
+    { ...pickParts("number", "temperature", samplingFlags), min: 0, max: row.temperature, step: 0.1 },
+    { ...pickParts("number", "top_p", samplingFlags), min: 0, max: 1, step: 0.05 },
   );
   if (row.penalties)
     for (const name of ["frequency_penalty", "presence_penalty"] as const)
-      fields.push({ ...pickParts("number", name, shown), min: -2, max: 2, step: 0.1 });
+      fields.push({ ...pickParts("number", name, samplingFlags), min: -2, max: 2, step: 0.1 });
   fields.push({ ...pickParts("list", "stop", { isAdvanced: true }), max: row.stop });
   return fields;
 }

@@ -55,7 +55,8 @@ export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
     markedId,
   } = props;
   const { ref, isNear } = useNear(isLast);
-  const isMarked = markedId !== undefined && [question, ...replies].some((one) => one?.id === markedId);
+  const isMarked =
+    markedId !== undefined && [question, ...replies].some((message) => message?.id === markedId);
   useEffect(() => {
     if (isMarked) ref.current?.scrollIntoView({ block: "start" });
   }, [isMarked, ref]);
@@ -63,8 +64,8 @@ export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
   const { regenerate, edit, switchBranch, approve, deny, retry, send } = chat;
   const isBusy = isLast && isStreaming(chat);
   const last = replies.at(-1);
-  const isOver = last !== undefined && last.outcome !== undefined && !isBusy;
-  const versioned = replies.find(({ branches = [] }) => branches.length > 1);
+  const hasEnded = last !== undefined && last.outcome !== undefined && !isBusy;
+  const branched = replies.find(({ branches = [] }) => branches.length > 1);
   const text = replies
     .map(({ content }) => content)
     .join("\n\n")
@@ -109,16 +110,16 @@ export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
               {last.content === "" ? <Pending /> : <Silence key={last.content.length} />}
             </div>
           )}
-          {isOver && (
+          {hasEnded && (
             <Ending
               message={last}
               describe={describe}
               {...(isLast && { onRetry: retry, onContinue: () => void send(endingWords.continue) })}
             />
           )}
-          {isOver && chat.status !== "requires-action" && (
+          {hasEnded && chat.status !== "requires-action" && (
             <div className="-ms-2 flex items-center gap-x-1 text-muted-foreground">
-              {versioned && <Branches message={versioned} onSwitch={switchBranch} />}
+              {branched && <Branches message={branched} onSwitch={switchBranch} />}
               {text !== "" && <CopyButton text={text} />}
               {!(isLast && canRetry(last)) && (
                 <IconButton
@@ -152,16 +153,16 @@ export const ChatTurn = memo(function ChatTurn(props: ChatTurnProps) {
 }, isSameTurn);
 
 /** Compares an earlier turn by its messages. The last turn also shows the state of the chat. */
-function isSameTurn(one: ChatTurnProps, other: ChatTurnProps): boolean {
+function isSameTurn(previous: ChatTurnProps, next: ChatTurnProps): boolean {
   return (
-    !one.isLast &&
-    !other.isLast &&
-    one.renderText === other.renderText &&
-    one.markedId === other.markedId &&
-    isStreaming(one.chat) === isStreaming(other.chat) &&
-    one.turn.question === other.turn.question &&
-    one.turn.replies.length === other.turn.replies.length &&
-    one.turn.replies.every((reply, at) => reply === other.turn.replies[at])
+    !previous.isLast &&
+    !next.isLast &&
+    previous.renderText === next.renderText &&
+    previous.markedId === next.markedId &&
+    isStreaming(previous.chat) === isStreaming(next.chat) &&
+    previous.turn.question === next.turn.question &&
+    previous.turn.replies.length === next.turn.replies.length &&
+    previous.turn.replies.every((reply, index) => reply === next.turn.replies[index])
   );
 }
 
@@ -179,7 +180,7 @@ function describeTurn(replies: readonly ChatMessage[]): string {
 /** Distance to the window at which a turn renders in full. */
 const MARGIN = "800px 0px";
 
-/** Watches whether an element is or was near the visible part of its log. */
+/** Returns true once an element has come near the visible part of its log. */
 function useNear(isNearAtFirst: boolean) {
   const ref = useRef<HTMLDivElement>(null);
   const [isNear, setIsNear] = useState(isNearAtFirst);

@@ -18,7 +18,8 @@ const loadTurn = () => import("@/components/sluice/chat-turn");
 /** Loads after the composer, because a new chat is empty. */
 const ChatTurn = lazy(async () => ({ default: (await loadTurn()).ChatTurn }));
 
-type Shown =
+/** Options of `ChatTurn` that the log passes on. */
+type TurnOptions =
   | "renderText"
   | "toolTitles"
   | "estimateTool"
@@ -27,7 +28,7 @@ type Shown =
   | "onDetails"
   | "markedId";
 
-interface ChatLogProps extends Pick<ChatTurnProps, Shown> {
+interface ChatLogProps extends Pick<ChatTurnProps, TurnOptions> {
   /** Return value of `useChatStream`. With its option `whenBusy: "queue"`, the user may write on during a response. */
   readonly chat: UseChatStreamResult;
   /** Id of the conversation. */
@@ -48,10 +49,10 @@ interface ChatProps extends ChatLogProps {
 }
 
 /** The messages of a chat. It stays at the end while a response grows. */
-function ChatLog({ chat, id, empty, ...show }: ChatLogProps) {
+function ChatLog({ chat, id, empty, ...turnOptions }: ChatLogProps) {
   const { messages, status } = chat;
   const turns = groupTurns(messages);
-  const shown = { ...chat, stop: useStop(id, chat) };
+  const chatOfTabs = { ...chat, stop: useStop(id, chat) };
   useEffect(() => void loadTurn().catch(() => {}), []);
   return (
     <>
@@ -71,8 +72,14 @@ function ChatLog({ chat, id, empty, ...show }: ChatLogProps) {
         <div className="flex grow flex-col">
           {turns.length === 0 && chat.persistence?.status !== "restoring" && empty}
           <Suspense>
-            {turns.map((turn, at) => (
-              <ChatTurn key={turn.id} turn={turn} chat={shown} isLast={at === turns.length - 1} {...show} />
+            {turns.map((turn, index) => (
+              <ChatTurn
+                key={turn.id}
+                turn={turn}
+                chat={chatOfTabs}
+                isLast={index === turns.length - 1}
+                {...turnOptions}
+              />
             ))}
           </Suspense>
         </div>
@@ -86,18 +93,18 @@ function ChatLog({ chat, id, empty, ...show }: ChatLogProps) {
 }
 
 /** A whole chat: its messages and the composer. */
-export function Chat({ model, draft: given, controls, onModel, ...log }: ChatProps) {
+export function Chat({ model, draft: givenDraft, controls, onModel, ...log }: ChatProps) {
   const { chat, id } = log;
   const { status, queued } = chat;
   const attachments = useAttachments(model);
   const hasFiles = attachments.images.length > 0;
   const stored = useDraft(`chat/${id}`, "");
-  const { draft, setDraft, clearDraft } = given ?? stored;
+  const { draft, setDraft, clearDraft } = givenDraft ?? stored;
   const field = useRef<HTMLTextAreaElement>(null);
   const isBusy = status === "submitted" || status === "streaming";
   const isStopped = useRef(false);
-  const [seeing] = attachments.switchTo;
-  /** The pressed button leaves the page, so the field gets the focus. A finger would open the keyboard with it. */
+  const [seeingModel] = attachments.switchTo;
+  /** Focuses the field, since the pressed button disappears. On a touch screen, that would open the keyboard. */
   const focusField = () => {
     if (!matchMedia("(pointer: coarse)").matches) field.current?.focus();
   };
@@ -106,7 +113,8 @@ export function Chat({ model, draft: given, controls, onModel, ...log }: ChatPro
     isStopped.current = true;
     chat.stop();
   };
-  const acting: typeof chat = {
+  /** The chat, whose actions move the focus to the field. */
+  const focusingChat: typeof chat = {
     ...chat,
     stop,
     send(...inputs: Parameters<typeof chat.send>) {
@@ -143,13 +151,13 @@ export function Chat({ model, draft: given, controls, onModel, ...log }: ChatPro
     const files = attachments.attachments.map(({ file }) => file);
     clearDraft();
     attachments.clear();
-    const sent = await chat.send(draft, { images: attachments.images });
-    const isSent = sent.outcome !== "not-sent" || sent.messages.length > 0;
-    // removed from the queue by hand
-    const isRemoved = sent.error?.name === "AbortError" && !isStopped.current;
+    const turn = await chat.send(draft, { images: attachments.images });
+    const isSent = turn.outcome !== "not-sent" || turn.messages.length > 0;
+    // the user has removed it from the queue
+    const isRemoved = turn.error?.name === "AbortError" && !isStopped.current;
     if (isSent || isRemoved) return;
-    // not sent: put the text back into the composer
-    setDraft((later) => [later, draft].filter(Boolean).join("\n\n"));
+    // put the text back into the composer, after the text that the user has typed since
+    setDraft((typed) => [typed, draft].filter(Boolean).join("\n\n"));
     attachments.add(files);
   };
   return (
@@ -162,7 +170,7 @@ export function Chat({ model, draft: given, controls, onModel, ...log }: ChatPro
       }}
       {...attachments.dropProps}
     >
-      <ChatLog {...log} chat={acting} />
+      <ChatLog {...log} chat={focusingChat} />
       <Composer
         field={field}
         text={draft}
@@ -177,16 +185,16 @@ export function Chat({ model, draft: given, controls, onModel, ...log }: ChatPro
           <Queue
             queued={queued}
             isBusy={isBusy}
-            onCancel={acting.cancelQueued}
-            onRetry={() => void acting.retry()}
+            onCancel={focusingChat.cancelQueued}
+            onRetry={() => void focusingChat.retry()}
           />
         }
         above={
           <Attachments
             attachments={attachments}
             model={formatModel(model)}
-            seeingModel={onModel && seeing && formatModel(seeing)}
-            onSwitchModel={() => seeing && onModel?.(seeing)}
+            seeingModel={onModel && seeingModel && formatModel(seeingModel)}
+            onSwitchModel={() => seeingModel && onModel?.(seeingModel)}
             onDismiss={focusField}
           />
         }

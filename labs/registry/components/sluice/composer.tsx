@@ -34,8 +34,8 @@ interface ComposerProps {
 /** The field for a message. Enter sends, and Shift + Enter begins a line. */
 export function Composer(props: ComposerProps) {
   const { text, onText, onSend, isBusy = false, hasFiles = false, isBlocked = false } = props;
-  const own = useRef<HTMLTextAreaElement>(null);
-  const { field = own } = props;
+  const ownField = useRef<HTMLTextAreaElement>(null);
+  const { field = ownField } = props;
   const isEmpty = text.trim() === "" && !hasFiles;
   const canSend = !isEmpty && !isBlocked;
   const fieldProps = useFieldText(field, text, onText);
@@ -46,7 +46,7 @@ export function Composer(props: ComposerProps) {
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
-    // a held Enter may arrive here with the focus of a pressed button
+    // a button that was pressed with Enter may move the focus here while the key is held
     if (!event.repeat && canSend) onSend();
   };
   return (

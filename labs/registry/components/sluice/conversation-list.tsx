@@ -35,7 +35,7 @@ export function ConversationList({ conversations, activeId, ...handlers }: Conve
   return (
     <div {...focus} className="outline-none">
       {days.map((day) => {
-        const list = conversations.filter((one) => findDay(one, today) === day);
+        const list = conversations.filter((conversation) => findDay(conversation, today) === day);
         return (
           list.length > 0 && (
             <div key={day} className="pb-3">
@@ -43,8 +43,13 @@ export function ConversationList({ conversations, activeId, ...handlers }: Conve
                 {conversationWords.days[day]}
               </h2>
               <ul>
-                {list.map((one) => (
-                  <Row key={one.id} {...handlers} conversation={one} isOpen={one.id === activeId} />
+                {list.map((conversation) => (
+                  <Row
+                    key={conversation.id}
+                    {...handlers}
+                    conversation={conversation}
+                    isOpen={conversation.id === activeId}
+                  />
                 ))}
               </ul>
             </div>

@@ -27,8 +27,8 @@ export function formatCost({ amount, currency, missing }: ShownCost): string | u
 /** Formats the estimated cost of a request: `30 to 120 USD`. */
 export function formatEstimate({ amount, min, currency, missing }: ShownEstimate): string {
   if (missing.length > 0) return costWords.later;
-  const shown = min < amount ? [min, amount] : [amount];
-  return `${costWords.range(shown.map(formatAmount))} ${currency}`;
+  const bounds = min < amount ? [min, amount] : [amount];
+  return `${costWords.range(bounds.map(formatAmount))} ${currency}`;
 }
 
 /** Formats an amount with two significant digits, or as a whole number above 100. */

@@ -9,7 +9,7 @@
  */
 export type DownloadResult = "saved" | "opened" | "expired" | "failed";
 
-/** Statuses for a file that does not exist, or a link that has expired. */
+/** Statuses of a missing file or an expired link. */
 const GONE: ReadonlySet<number> = new Set([403, 404, 410]);
 
 /** Time until the address of a saved file is revoked, in milliseconds. Some browsers begin to save late. */
@@ -53,7 +53,7 @@ export function saveFile(file: File): void {
 }
 
 function openInTab(url: string): "opened" | "failed" {
-  // the address comes from elsewhere: no `javascript:`
+  // the URL is not trusted: it must not be `javascript:`
   if (!/^https?:$/.test(new URL(url, location.href).protocol)) return "failed";
   open(url, "_blank", "noopener,noreferrer");
   return "opened";
@@ -69,13 +69,13 @@ const extensions: Readonly<Record<string, string>> = {
   "video/webm": "webm",
 };
 
-/** Most characters of a file's name, before its extension. */
-const LONGEST_NAME = 60;
+/** Maximum number of characters of a file's name, without its extension. */
+const MAX_NAME = 60;
 
-/** Makes a name that every system accepts: `a-reef-at-dawn.png`. */
+/** Creates a name that every system accepts: `a-reef-at-dawn.png`. */
 function formatFileName(name: string, type: string, url: string): string {
   const words = name.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
-  const stem = [...words.join("-")].slice(0, LONGEST_NAME).join("").replace(/-$/, "") || "untitled";
+  const stem = [...words.join("-")].slice(0, MAX_NAME).join("").replace(/-$/, "") || "untitled";
   const extension =
     extensions[type.replace(/;.*/, "")] ?? /\.(\w{1,5})$/.exec(new URL(url, location.href).pathname)?.[1];
   return extension ? `${stem}.${extension}` : stem;

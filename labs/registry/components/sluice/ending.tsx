@@ -22,7 +22,7 @@ interface EndingProps {
 /** The end of an incomplete response: the reason, and a button to continue. */
 export function Ending({ message, onRetry, onContinue, describe }: EndingProps) {
   const { outcome, error } = message;
-  const onRest = onContinue && (
+  const continueButton = onContinue && (
     <Button {...onPressOnce(() => void onContinue())}>
       <StepForward aria-hidden />
       {endingWords.continue}
@@ -31,26 +31,31 @@ export function Ending({ message, onRetry, onContinue, describe }: EndingProps) 
   if (error)
     return (
       <ErrorNote error={error} onRetry={onRetry} describe={describe}>
-        {hasRest(message) && onRest}
+        {hasRest(message) && continueButton}
       </ErrorNote>
     );
   const note = outcome && endingWords.outcomes[outcome];
   if (!note) return null;
   return (
     <Note icon={<Info aria-hidden />} title={note}>
-      {canRetry(message) && onRetry ? <RetryButton onRetry={onRetry} /> : onRest}
+      {canRetry(message) && onRetry ? <RetryButton onRetry={onRetry} /> : continueButton}
     </Note>
   );
 }
 
-/** Failures that keep the text so far, so that the rest can be requested. */
-const breaks: readonly ErrorDescription["kind"][] = ["cutOff", "connectionLost", "stalled", "timedOut"];
+/** Kinds of errors after which the rest of the text can be requested. */
+const resumableKinds: readonly ErrorDescription["kind"][] = [
+  "cutOff",
+  "connectionLost",
+  "stalled",
+  "timedOut",
+];
 
 function hasRest({ error, content, toolCalls = [] }: ChatMessage): boolean {
-  return content !== "" && toolCalls.length === 0 && breaks.includes(describeError(error).kind);
+  return content !== "" && toolCalls.length === 0 && resumableKinds.includes(describeError(error).kind);
 }
 
-/** Returns true if the end of a response offers a retry. A second button for it would confuse. */
+/** Returns true if the end of a response shows a button to retry. */
 export function canRetry({ outcome, error, content }: ChatMessage): boolean {
   if (error) {
     const { action } = describeError(error);

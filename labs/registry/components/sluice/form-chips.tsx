@@ -46,8 +46,9 @@ export function ShapeChips({ form }: FormProps) {
   const chosen = field.choices.find(({ value }) => value === form.values[field.name]);
   // by default, "Auto" does the same as "Fit to input"
   const ratios = field.choices.filter(
-    (choice, at) =>
-      choice.value !== field.default && field.choices.findIndex(({ ratio }) => ratio === choice.ratio) === at,
+    (choice, index) =>
+      choice.value !== field.default &&
+      field.choices.findIndex(({ ratio }) => ratio === choice.ratio) === index,
   );
   const pick = (choice: FieldChoice) => {
     const same = field.choices.filter(({ ratio }) => ratio === choice.ratio);
@@ -72,7 +73,7 @@ export function ShapeChips({ form }: FormProps) {
   );
 }
 
-/** A small frame of the ratio. */
+/** Draws a small frame with the ratio. */
 function Glyph({ ratio }: { readonly ratio: string }) {
   const [width = 1, height = 1] = ratio.split(":").map(Number);
   const scale = 14 / Math.max(width, height);
@@ -124,7 +125,7 @@ const switchIcons: Partial<Record<FieldName, typeof Globe>> = {
   web_search: Globe,
 };
 
-/** Chips of what can be on or off. */
+/** Chips of the settings that are on or off. */
 export function SwitchChips({ form }: FormProps) {
   const fields = form.fields.filter(
     (field): field is SwitchField => field.kind === "switch" && !field.isAdvanced,

@@ -22,7 +22,7 @@ interface FieldParts<Kind extends string, Value> {
 
 /** A text. */
 export interface TextField extends FieldParts<"text", string> {
-  /** Most characters. Absent where the spec shows no limit. */
+  /** Maximum number of characters. Absent if the spec shows no limit. */
   readonly maxLength?: number;
 }
 
@@ -50,9 +50,9 @@ export interface ChoiceField extends FieldParts<"choice", string> {
 
 /** A number. */
 export interface NumberField extends FieldParts<"number", number> {
-  /** Smallest number. Absent where the spec shows none. */
+  /** Minimum. Absent if the spec shows none. */
   readonly min?: number;
-  /** Largest number. Absent where the spec shows none. */
+  /** Maximum. Absent if the spec shows none. */
   readonly max?: number;
   /** Distance between two numbers of a slider; 1 for whole numbers. */
   readonly step: number;
@@ -62,12 +62,12 @@ export interface NumberField extends FieldParts<"number", number> {
   readonly unit?: string;
 }
 
-/** A choice of on and off. Without a `default`, leaving it out is a third state: the model's own. */
+/** A choice of on and off. Without a `default`, an absent value is a third state: the model decides. */
 export interface SwitchField extends FieldParts<"switch", boolean> {}
 
 /** A few texts. */
 export interface ListField extends FieldParts<"list", readonly string[]> {
-  /** Most texts. */
+  /** Maximum number of texts. */
   readonly max: number;
 }
 
@@ -77,7 +77,7 @@ export interface MediaField extends FieldParts<"media", readonly string[]> {
   readonly media: "image" | "video" | "audio" | "file" | "link";
   /** Types for `accept` of a file input; empty where the model takes no files. */
   readonly accept: string;
-  /** Most files. Absent where the spec shows no limit. */
+  /** Maximum number of files. Absent if the spec shows no limit. */
   readonly max?: number;
 }
 
@@ -88,8 +88,8 @@ export type FormField = TextField | ChoiceField | NumberField | SwitchField | Li
 export type FormValue = string | number | boolean | readonly string[] | undefined;
 
 /**
- * Values of a form, by the names of the fields. Keep the values when the model changes: what the new model does not
- * have is left out of the request.
+ * Values of a form, by the names of the fields. Keep them when the model changes: the request omits the values that the
+ * new model lacks.
  */
 export type FormValues = Readonly<Partial<Record<FieldName, FormValue>>>;
 
@@ -106,7 +106,7 @@ interface FieldPosition {
   readonly isShown?: boolean;
 }
 
-/** Makes the parts that all kinds of fields have. */
+/** Creates the parts that all kinds of fields have. */
 export function pickParts<Kind extends FormField["kind"]>(
   kind: Kind,
   name: FieldName,
@@ -120,19 +120,20 @@ export function setDefault<Value>(value: Value | undefined): { readonly default?
   return value === undefined ? {} : { default: value };
 }
 
-/** Returns the values that the request has: of shown fields, filled in, and of choices that the model has. */
+/** Returns the values for the request: of shown fields that are filled in. Omits choices that the model lacks. */
 export function readValues(
   fields: readonly FormField[],
   values: FormValues,
 ): ReadonlyMap<FieldName, NonNullable<FormValue>> {
-  const found = new Map<FieldName, NonNullable<FormValue>>();
+  const accepted = new Map<FieldName, NonNullable<FormValue>>();
   for (const field of fields) {
     const value = values[field.name];
-    if (field.isShown && value !== undefined && fits(field, value)) found.set(field.name, value);
+    if (field.isShown && value !== undefined && fits(field, value)) accepted.set(field.name, value);
   }
-  return found;
+  return accepted;
 }
 
+/** Checks a value by the kind of its field. */
 function fits(field: FormField, value: NonNullable<FormValue>): boolean {
   switch (field.kind) {
     case "choice":

@@ -6,7 +6,7 @@ import { problemWords } from "@/components/sluice/form-words";
 /** The first problem of each field, for its user. */
 export type Problems = ReadonlyMap<FieldName, string>;
 
-/** Fields and words for rules that are about several fields, or about none. */
+/** Fields and texts for rules about several fields, or about none. */
 const rules: readonly (readonly [rule: RegExp, field: FieldName, text: string])[] = [
   [/prompt-required|content-empty/, "prompt", problemWords.promptOrImage],
   [/prompt-empty|one-text|\.text$/, "prompt", problemWords.prompt],
@@ -43,9 +43,11 @@ export function collectProblems(
     const index = /^(?:input\.media|content)\.(\d+)/.exec(path)?.[1];
     const item = index === undefined ? undefined : media[Number(index) - textItems];
     if (item) return [item, describeFileProblem(rule)];
-    const known = rules.find(([pattern]) => pattern.test(rule));
-    if (known) return [known[1], known[2]];
-    const field = fields.find((one) => one.isShown && (path === one.path || path.startsWith(`${one.path}.`)));
+    const [, ruleField, ruleText] = rules.find(([pattern]) => pattern.test(rule)) ?? [];
+    if (ruleField && ruleText) return [ruleField, ruleText];
+    const field = fields.find(
+      (shown) => shown.isShown && (path === shown.path || path.startsWith(`${shown.path}.`)),
+    );
     return field ? [field.name, describeField(field)] : ["prompt", problemWords.notTaken];
   }
 }

@@ -10,7 +10,8 @@ const INLINE = /(?<![\\$\w])\$(?![\s$])([^$\n]*?[^\s$\\])\$(?![\d$])/g;
 /** A formula between `$$`. */
 const FORMULAS = /\$\$([\s\S]*?)\$\$/g;
 /** An unfinished formula at the end of the text. */
-const OPEN = /\\\[(?:(?!\n\n)[\s\S])*$|\\\([^\n]*$|(?<![\\$\w])\$(?![\s\d$])(?=[^$\n]*[\\^_{}=])[^$\n]*$/;
+const UNFINISHED =
+  /\\\[(?:(?!\n\n)[\s\S])*$|\\\([^\n]*$|(?<![\\$\w])\$(?![\s\d$])(?=[^$\n]*[\\^_{}=])[^$\n]*$/;
 
 /** A text with formulas. */
 interface Formulas {
@@ -21,22 +22,24 @@ interface Formulas {
   readonly hasMath: boolean;
 }
 
-/** Shown for a formula without an end: a placeholder while the response streams, or nothing if it was cut. */
-type OpenFormula = "placeholder" | "nothing" | "text";
+/** Replacement of an unfinished formula: a placeholder while the response streams, nothing if it was cut, or its text. */
+type UnfinishedFormula = "placeholder" | "nothing" | "text";
 
 /** Finds the formulas of a response. */
-export function findFormulas(text: string, open: OpenFormula): Formulas {
+export function findFormulas(text: string, unfinished: UnfinishedFormula): Formulas {
   if (!/\$|\\[([]/.test(text)) return { tex: text, withPlaceholders: text, hasMath: false };
+  // every second part is code
   const parts = text.split(CODE);
-  const tex = parts.map((part, at) =>
-    at % 2 === 1
-      ? part
-      : open !== "text" && at === parts.length - 1
-        ? replaceOpen(withTeX(part), open === "placeholder" ? formatPlaceholder : () => "")
-        : withTeX(part),
-  );
-  const withPlaceholders = tex.map((part, at) =>
-    at % 2 === 1 ? part : part.replace(FORMULAS, (_, it) => formatPlaceholder(it)),
+  const isCode = (index: number) => index % 2 === 1;
+  const replaceUnfinished = unfinished === "placeholder" ? formatPlaceholder : () => "";
+  const tex = parts.map((part, index) => {
+    if (isCode(index)) return part;
+    const isLast = index === parts.length - 1;
+    const converted = convertDelimiters(part);
+    return isLast && unfinished !== "text" ? replaceOpen(converted, replaceUnfinished) : converted;
+  });
+  const withPlaceholders = tex.map((part, index) =>
+    isCode(index) ? part : part.replace(FORMULAS, (_, formula) => formatPlaceholder(formula)),
   );
   return {
     tex: tex.join(""),
@@ -45,7 +48,8 @@ export function findFormulas(text: string, open: OpenFormula): Formulas {
   };
 }
 
-function withTeX(part: string): string {
+/** Writes all formulas between `$$`. */
+function convertDelimiters(part: string): string {
   return part
     .replace(/\\\[([\s\S]*?)\\\]/g, (_, tex: string) => `\n$$\n${tex.trim()}\n$$\n`)
     .replace(/\\\((.*?)\\\)/g, (_, tex: string) => `$$${tex.trim()}$$`)
@@ -53,22 +57,23 @@ function withTeX(part: string): string {
 }
 
 /** Replaces an unfinished formula. */
-function replaceOpen(part: string, replaced: (tex: string) => string): string {
+function replaceOpen(part: string, replace: (tex: string) => string): string {
   const pieces = part.split("$$");
   // an even number of pieces: the last one is within a formula
-  if (pieces.length % 2 === 0) return pieces.slice(0, -1).join("$$") + replaced(pieces.at(-1) ?? "");
-  const open = OPEN.exec(part);
-  return open ? part.slice(0, open.index) + replaced(open[0]) : part;
+  if (pieces.length % 2 === 0) return pieces.slice(0, -1).join("$$") + replace(pieces.at(-1) ?? "");
+  const unfinished = UNFINISHED.exec(part);
+  return unfinished ? part.slice(0, unfinished.index) + replace(unfinished[0]) : part;
 }
 
 /** A character that no text contains. Inline code of this character alone is a placeholder. */
 const PLACEHOLDER = "\uE000";
-const LONGEST = 30;
+/** Maximum width of a placeholder, in characters. */
+const MAX_WIDTH = 30;
 
 function formatPlaceholder(tex: string): string {
   if (tex.includes("\n")) return `\n\`\`\`${FORMULA}\n \n\`\`\`\n`;
-  const signs = tex.replace(/\\[a-z]+/gi, "x").replace(/[{}^_\s\\]/g, "").length;
-  return `\`${PLACEHOLDER.repeat(Math.min(LONGEST, Math.max(1, signs)))}\``;
+  const characters = tex.replace(/\\[a-z]+/gi, "x").replace(/[{}^_\s\\]/g, "").length;
+  return `\`${PLACEHOLDER.repeat(Math.min(MAX_WIDTH, Math.max(1, characters)))}\``;
 }
 
 /** Returns the width of a formula's placeholder, in characters; undefined for other code. */

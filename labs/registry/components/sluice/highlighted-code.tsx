@@ -14,7 +14,7 @@ interface CodeProps {
   readonly onMarked?: (line: HTMLElement) => void;
 }
 
-/** Code in colors; plain until the highlighter is there. */
+/** Code in colors. Plain text until the highlighter has responded. */
 export function Highlighted({ code, language, isIncomplete = false, isMarked, onMarked }: CodeProps) {
   const result = useHighlight(code, language, isIncomplete);
   if (!result || !code.startsWith(result.code)) return <code>{code}</code>;
@@ -77,7 +77,7 @@ function startWorker(): Worker {
     receivers.get(id)?.(tokens);
     receivers.delete(id);
   };
-  // offline: the next code tries again
+  // the worker could not be loaded: the next request starts another one
   started.onerror = () => {
     worker = undefined;
     for (const receive of receivers.values()) receive(undefined);

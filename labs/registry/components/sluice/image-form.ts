@@ -67,9 +67,9 @@ export function createImageRequest<Model extends ImageModel>(
 ): Extract<ImageRequest, { readonly model: Model }> {
   const { fields } = createImageForm(model);
   const request: Record<string, unknown> = { model, prompt: "" };
-  const given = readValues(fields, values);
+  const formValues = readValues(fields, values);
   for (const { name, path } of fields) {
-    const value = given.get(name);
+    const value = formValues.get(name);
     // one image is not a set
     if (value === undefined || (name === "max_images" && value === 1)) continue;
     setAt(request, path, value);
@@ -89,13 +89,15 @@ export function readImageRequest(request: ImageRequest): FormValues {
   return { ...(values as FormValues), max_images: set?.max_images };
 }
 
-/** Ratios that have a name; a size has the nearest one. */
+/** Ratios that name the sizes. A size has the nearest ratio. */
 const RATIOS = ["1:1", "4:3", "3:4", "3:2", "2:3", "16:9", "9:16", "21:9", "9:21"];
 
 function parseChoice(value: string): FieldChoice {
   const [width, height] = parseNumbers(value, "x");
-  const distance = (ratio: string) => Math.abs(Math.log(parseRatio(ratio) / (width / height)));
-  const ratio = RATIOS.reduce((best, one) => (distance(one) < distance(best) ? one : best));
+  const getDistance = (ratio: string) => Math.abs(Math.log(parseRatio(ratio) / (width / height)));
+  const ratio = RATIOS.reduce((nearest, other) =>
+    getDistance(other) < getDistance(nearest) ? other : nearest,
+  );
   const tier = `${Math.round(Math.sqrt(width * height) / 1024)}K`;
   return { value, label: `${ratio} · ${width} × ${height}`, width, height, ratio, tier };
 }

@@ -52,12 +52,12 @@ export function ImageGallery(props: ImageGalleryProps) {
     toast(imageWords.removed, { onUndo: () => list.put(order) });
     focusAt(
       wall.current,
-      shown.findIndex((one) => one.key === key) + (pending ? countImages(pending.request) : 0),
+      shown.findIndex((other) => other.key === key) + (pending ? countImages(pending.request) : 0),
     );
   };
-  const listActions = (one: ShownImage): readonly (MenuItem & { readonly keepsOpen?: boolean })[] => {
-    const { prompt } = one.order.request;
-    const { url } = one.image;
+  const listActions = (shownImage: ShownImage): readonly (MenuItem & { readonly keepsOpen?: boolean })[] => {
+    const { prompt } = shownImage.order.request;
+    const { url } = shownImage.image;
     const files = url
       ? [
           {
@@ -69,11 +69,11 @@ export function ImageGallery(props: ImageGalleryProps) {
         ]
       : [];
     return [
-      ...(url ? (actions?.(one) ?? []) : []),
+      ...(url ? (actions?.(shownImage) ?? []) : []),
       {
         label: imageWords.reuse,
         icon: <RotateCcw aria-hidden />,
-        onSelect: () => onReuse(one.order.request),
+        onSelect: () => onReuse(shownImage.order.request),
       },
       {
         label: imageWords.copyPrompt,
@@ -82,7 +82,12 @@ export function ImageGallery(props: ImageGalleryProps) {
         onSelect: () => void copy(prompt),
       },
       ...files,
-      { label: imageWords.remove, icon: <Trash2 aria-hidden />, isDanger: true, onSelect: () => remove(one) },
+      {
+        label: imageWords.remove,
+        icon: <Trash2 aria-hidden />,
+        isDanger: true,
+        onSelect: () => remove(shownImage),
+      },
     ];
   };
   const copy = async (prompt: string) => {
@@ -103,35 +108,35 @@ export function ImageGallery(props: ImageGalleryProps) {
                 onStop={onStop}
               />
             )}
-            {shown.map((one) => (
-              <WhenAbandoned key={one.key} order={one.order}>
-                <li aria-label={one.order.request.prompt} style={createStyle(readSize(one))}>
+            {shown.map((shownImage) => (
+              <WhenAbandoned key={shownImage.key} order={shownImage.order}>
+                <li aria-label={shownImage.order.request.prompt} style={createStyle(readSize(shownImage))}>
                   <ImageTile
-                    image={one.image}
-                    prompt={one.order.request.prompt}
-                    name={nameImage(one)}
-                    size={readSize(one)}
-                    actions={listActions(one)}
-                    onOpen={() => setOpen(one.key)}
+                    image={shownImage.image}
+                    prompt={shownImage.order.request.prompt}
+                    name={nameImage(shownImage)}
+                    size={readSize(shownImage)}
+                    actions={listActions(shownImage)}
+                    onOpen={() => setOpen(shownImage.key)}
                     onDownload={(link) =>
-                      void download(one.image.url ?? "", one.order.request.prompt, link.onGone)
+                      void download(shownImage.image.url ?? "", shownImage.order.request.prompt, link.onGone)
                     }
-                    onRemove={() => remove(one)}
+                    onRemove={() => remove(shownImage)}
                   >
-                    {one.order.images.length === 0 ? (
+                    {shownImage.order.images.length === 0 ? (
                       <Button
                         variant="quiet"
                         disabled={pending !== undefined}
                         {...onPressOnce(() => {
-                          list.remove(one.order.id);
-                          onRetry(one.order.request);
+                          list.remove(shownImage.order.id);
+                          onRetry(shownImage.order.request);
                         })}
                       >
                         <RotateCcw aria-hidden />
                         {imageWords.retry}
                       </Button>
                     ) : (
-                      <Button variant="quiet" onClick={() => onReuse(one.order.request)}>
+                      <Button variant="quiet" onClick={() => onReuse(shownImage.order.request)}>
                         <RotateCcw aria-hidden />
                         {imageWords.reuse}
                       </Button>
@@ -150,7 +155,7 @@ export function ImageGallery(props: ImageGalleryProps) {
             open={open}
             onClose={() => setOpen(undefined)}
             root={document.getElementById("root")}
-            listActions={({ key }) => shown.filter((one) => one.key === key).flatMap(listActions)}
+            listActions={({ key }) => shown.filter((other) => other.key === key).flatMap(listActions)}
           />
         </Suspense>
       )}
@@ -160,7 +165,7 @@ export function ImageGallery(props: ImageGalleryProps) {
 
 function listImages(order: ImageOrder, notFinished: string): readonly ShownImage[] {
   const images = order.images.length > 0 ? order.images : [{ error: { message: notFinished } }];
-  return images.map((image, at) => ({ key: `${order.id} ${image.url ?? at}`, order, image }));
+  return images.map((image, index) => ({ key: `${order.id} ${image.url ?? index}`, order, image }));
 }
 
 function createSlide({ key, order: { request }, image: { url, size } }: ShownImage) {
@@ -186,10 +191,10 @@ function countImages(request: ImageRequest | undefined): number {
 }
 
 /** Moves the focus to the item in the position of a removed item, after React has removed it. */
-function focusAt(list: HTMLElement | null, at: number): void {
+function focusAt(list: HTMLElement | null, index: number): void {
   requestAnimationFrame(() => {
     if (document.activeElement !== document.body) return;
-    const item = list?.children[Math.min(at, list.children.length - 1)];
+    const item = list?.children[Math.min(index, list.children.length - 1)];
     (item ?? document.querySelector("main"))?.querySelector<HTMLElement>("button, textarea")?.focus();
   });
 }

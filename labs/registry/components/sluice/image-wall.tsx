@@ -38,7 +38,7 @@ export function ImageWall({ label, list, children }: ImageWallProps) {
     return () => observer.disconnect();
   }, [list]);
   const columns = Math.max(1, Math.floor((width + GAP) / (MIN_WIDTH + GAP)));
-  const each = (width - GAP * (columns - 1)) / columns;
+  const imageWidth = (width - GAP * (columns - 1)) / columns;
   return (
     <ul
       ref={list}
@@ -47,8 +47,9 @@ export function ImageWall({ label, list, children }: ImageWallProps) {
       style={{ gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))`, gridAutoRows: `${ROW}px` }}
     >
       {children((size) => {
-        const [across, down] = parseSize(size);
-        return { gridRowEnd: `span ${Math.ceil(((each * down) / across + GAP) / ROW)}` };
+        const [sizeWidth, sizeHeight] = parseSize(size);
+        const imageHeight = (imageWidth * sizeHeight) / sizeWidth;
+        return { gridRowEnd: `span ${Math.ceil((imageHeight + GAP) / ROW)}` };
       })}
     </ul>
   );
@@ -70,8 +71,8 @@ interface PendingImagesProps {
 export function PendingImages({ createStyle, size, count, since, onStop }: PendingImagesProps) {
   const now = useNow(1000);
   const [width, height] = parseSize(size);
-  return Array.from({ length: count }, (_, at) => (
-    <li key={at} aria-label={imageWords.generating} style={createStyle(size)}>
+  return Array.from({ length: count }, (_, index) => (
+    <li key={index} aria-label={imageWords.generating} style={createStyle(size)}>
       <div
         className="relative flex flex-col items-center justify-center gap-3 overflow-hidden rounded-xl border bg-secondary/50 p-4 text-sm text-muted-foreground"
         style={{ aspectRatio: `${width} / ${height}` }}
@@ -83,7 +84,7 @@ export function PendingImages({ createStyle, size, count, since, onStop }: Pendi
         <span className="relative tabular-nums">
           {imageWords.pending(formatDuration(now - (since ?? now)))}
         </span>
-        {at === 0 && (
+        {index === 0 && (
           <Button className="relative" onClick={onStop}>
             <Square aria-hidden />
             {imageWords.stop}

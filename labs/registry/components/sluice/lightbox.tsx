@@ -53,8 +53,8 @@ export function Lightbox({ images, open, listActions, onClose, root }: LightboxP
       controller={{ closeOnBackdropClick: true }}
       render={{
         slideFooter({ slide }) {
-          const one = images[slides.findIndex(({ src }) => "src" in slide && src === slide.src)];
-          return one && <Details image={one} actions={listActions(one)} onClose={onClose} />;
+          const image = images[slides.findIndex(({ src }) => "src" in slide && src === slide.src)];
+          return image && <Details image={image} actions={listActions(image)} onClose={onClose} />;
         },
       }}
     />

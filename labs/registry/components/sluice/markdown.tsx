@@ -9,7 +9,7 @@ import { cn } from "@/lib/utils";
 
 interface MarkdownProps {
   readonly text: string;
-  /** Says if the text still grows: Markdown that is not finished is closed then. @default false */
+  /** True while the text grows. Open elements are then closed. @default false */
   readonly isLive?: boolean;
   /** True if the text is cut. Open elements are then closed. @default false */
   readonly isCut?: boolean;
@@ -18,9 +18,9 @@ interface MarkdownProps {
 /** A response's text: Markdown with code in colors, tables and formulas. */
 export const Markdown = memo(function Markdown(props: MarkdownProps) {
   const { text, isLive = false, isCut = false } = props;
-  const isOpen = isLive || isCut;
+  const isUnfinished = isLive || isCut;
   const { tex, withPlaceholders, hasMath } = findFormulas(
-    isOpen ? cutTableHead(text.replace(OPEN_MARK, "")) : text,
+    isUnfinished ? cutTableHead(text.replace(OPEN_MARK, "")) : text,
     isLive ? "placeholder" : isCut ? "nothing" : "text",
   );
   const math = useMath(hasMath);
@@ -32,7 +32,7 @@ export const Markdown = memo(function Markdown(props: MarkdownProps) {
         "[&_.katex-display]:[overflow:auto_hidden] [&_.katex-display]:py-1 [&_td_.katex]:whitespace-nowrap",
       )}
       dir="auto"
-      parseIncompleteMarkdown={isOpen}
+      parseIncompleteMarkdown={isUnfinished}
       isAnimating={isLive}
       components={elements}
       plugins={math ?? noPlugins}
@@ -51,16 +51,16 @@ function useMath(hasMath: boolean): PluginConfig | undefined {
   const [math, setMath] = useState(loadedMath);
   useEffect(() => {
     if (!hasMath || math) return;
-    let isLeft = false;
+    let isUnmounted = false;
     loadMath().then(
-      (plugins) => runSoon(() => !isLeft && setMath(plugins)),
+      (plugins) => runSoon(() => !isUnmounted && setMath(plugins)),
       () => {
         // offline: the formulas are shown as they were written
-        if (!isLeft) setMath(noPlugins);
+        if (!isUnmounted) setMath(noPlugins);
       },
     );
     return () => {
-      isLeft = true;
+      isUnmounted = true;
     };
   }, [hasMath, math]);
   return math;

@@ -29,7 +29,7 @@ export function MediaFields({ form, upload, onBusy }: MediaFieldsProps) {
   const [showsAll, setShowsAll] = useState(false);
   const fields = form.fields.filter((field): field is MediaField => field.kind === "media");
   const shown = fields.filter(
-    ({ name }, at) => showsAll || at < FIRST_FIELDS || listURLs(form.values, name).length > 0,
+    ({ name }, index) => showsAll || index < FIRST_FIELDS || listURLs(form.values, name).length > 0,
   );
   // `set` of a form replaces the value, and files arrive one after the other
   const urls = useRef(new Map<FieldName, readonly string[]>());
@@ -132,7 +132,7 @@ function FieldTiles({ field, form, onFiles, onLink }: FieldTilesProps) {
           onRemove={() =>
             form.set(
               name,
-              urls.filter((one) => one !== url),
+              urls.filter((other) => other !== url),
             )
           }
         />

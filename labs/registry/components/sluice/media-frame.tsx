@@ -12,7 +12,7 @@ import { cn } from "@/lib/utils";
 /** Kind of the shown file. A preview is optional: the page works without it. */
 type MediaKind = "image" | "video" | "preview";
 
-/** Says why a frame does not show its file; undefined while it loads or is shown. */
+/** Explains why a frame does not show its file. Undefined while it loads or shows the file. */
 function describeLink(phase: LinkPhase, kind: MediaKind): string | undefined {
   if (phase === "loading" || phase === "shown") return undefined;
   if (phase === "unloadable") return frameWords.unloadable;

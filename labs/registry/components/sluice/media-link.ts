@@ -30,7 +30,7 @@ export interface MediaLink {
   readonly retry: () => void;
 }
 
-/** State of a file by the response of its server. `gone`: the server will not have it again. */
+/** State of a file at its server. */
 type FileState = "available" | "gone" | "unknown";
 
 interface LinkState {
@@ -61,8 +61,9 @@ const CHECK_MS = 15_000;
  * @param expiresAt expiry of the link if it is known; Unix milliseconds
  */
 export function useMediaLink(url: string, expiresAt?: number): MediaLink {
-  const [known, send] = useReducer(next, url, begin);
-  const state = known.url === url ? known : begin(url);
+  const [stored, send] = useReducer(reduce, url, createState);
+  // a new URL begins with a new state
+  const state = stored.url === url ? stored : createState(url);
   const isExpired = useNow(1000, expiresAt !== undefined) >= (expiresAt ?? Number.POSITIVE_INFINITY);
   const { attempt } = state;
   const retry = useCallback(() => send({ url, type: "restarted" }), [url]);
@@ -75,6 +76,7 @@ export function useMediaLink(url: string, expiresAt?: number): MediaLink {
     onShown: () => send({ url, type: "shown" }),
     onGone: () => send({ url, type: "failed", attempt, file: "gone" }),
     onFailed({ currentTarget }) {
+      // 2: the network failed (MEDIA_ERR_NETWORK)
       const isCutOff = currentTarget instanceof HTMLMediaElement && currentTarget.error?.code === 2;
       void checkFile(url).then((file) =>
         send({
@@ -88,12 +90,12 @@ export function useMediaLink(url: string, expiresAt?: number): MediaLink {
   };
 }
 
-function begin(url: string): LinkState {
+function createState(url: string): LinkState {
   return { url, phase: "loading", attempt: 0, failures: 0, wasAvailable: false };
 }
 
-function next(known: LinkState, event: LinkEvent): LinkState {
-  const state = known.url === event.url ? known : begin(event.url);
+function reduce(stored: LinkState, event: LinkEvent): LinkState {
+  const state = stored.url === event.url ? stored : createState(event.url);
   switch (event.type) {
     case "shown":
       return { ...state, phase: "shown" };
@@ -106,6 +108,7 @@ function next(known: LinkState, event: LinkEvent): LinkState {
   }
 }
 
+/** Returns the state after a failed load. Only the second failure of an available file means that it is unplayable. */
 function afterFailure(state: LinkState, file: FileState): LinkState {
   if (file === "gone") return { ...state, phase: "gone" };
   if (file === "unknown") return { ...state, phase: "unloadable", failures: state.failures + 1 };

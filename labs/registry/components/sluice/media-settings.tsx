@@ -56,7 +56,7 @@ function summarize<Model extends string>({ fields, values }: MediaForm<Model>): 
   const parts = fields.map((field) => {
     const value = values[field.name] ?? ("default" in field ? field.default : undefined);
     if (field.kind === "choice") {
-      const choice = field.choices.find((one) => one.value === value);
+      const choice = field.choices.find((other) => other.value === value);
       return choice && ([choice.ratio, choice.tier].filter(Boolean).join(" · ") || choice.label);
     }
     if (typeof value !== "number") return undefined;

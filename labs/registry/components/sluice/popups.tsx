@@ -18,7 +18,7 @@ export interface MenuItem {
   readonly label: string;
   readonly icon?: ReactNode;
   readonly onSelect: () => void;
-  /** An action that takes something away. */
+  /** True for an action that deletes something. @default false */
   readonly isDanger?: boolean;
 }
 
@@ -98,12 +98,12 @@ interface DialogProps {
   readonly isDrawer?: boolean;
 }
 
-const middle =
+const centered =
   "fixed top-[10vh] left-1/2 z-40 flex max-h-[80vh] w-[min(36rem,calc(100vw-2rem))] -translate-x-1/2 flex-col overflow-hidden";
 const drawer =
   "fixed inset-y-0 left-0 z-40 flex w-[min(22.5rem,calc(100vw-3rem))] flex-col bg-popover text-popover-foreground border-e outline-none transition-transform data-ending-style:-translate-x-full data-starting-style:-translate-x-full";
 
-/** A box above the page that has to be closed first. */
+/** A modal dialog or drawer. */
 export function Dialog(props: DialogProps) {
   const { title, isOpen, onOpenChange, isPlain = false, isDrawer = false, children } = props;
   const box = useRef<HTMLDivElement>(null);
@@ -115,7 +115,7 @@ export function Dialog(props: DialogProps) {
           ref={box}
           // not the button that closes it, whose tooltip would cover the first line
           {...(!isPlain && { initialFocus: box })}
-          className={cn(isDrawer ? drawer : [popup, middle])}
+          className={cn(isDrawer ? drawer : [popup, centered])}
         >
           {isPlain ? (
             <BaseDialog.Title className="sr-only">{title}</BaseDialog.Title>

@@ -1,12 +1,12 @@
-const waiting: (() => void)[] = [];
+const queue: (() => void)[] = [];
 
-/** Runs each work in a separate task, the newest first: many responses at once would block the page. */
+/** Runs each function in a separate task, the newest first: many responses rendered at once would block the page. */
 export function runSoon(work: () => void): void {
-  waiting.push(work);
-  if (waiting.length === 1) setTimeout(next);
+  queue.push(work);
+  if (queue.length === 1) setTimeout(runNext);
 }
 
-function next(): void {
-  waiting.pop()?.();
-  if (waiting.length > 0) setTimeout(next);
+function runNext(): void {
+  queue.pop()?.();
+  if (queue.length > 0) setTimeout(runNext);
 }

@@ -43,8 +43,8 @@ export function Steps(props: StepsProps) {
   const calls = replies.flatMap(({ toolCalls = [] }) => toolCalls);
   const count = calls.length + replies.filter(({ reasoning }) => reasoning).length;
   if (count === 0) return null;
-  const doing = isBusy ? describeStep(replies, toolTitles) : undefined;
-  const isOpen = chosen ?? (needsUser(replies) || doing !== undefined);
+  const currentStep = isBusy ? describeStep(replies, toolTitles) : undefined;
+  const isOpen = chosen ?? (needsUser(replies) || currentStep !== undefined);
   return (
     <div className="flex flex-col">
       <button
@@ -55,8 +55,8 @@ export function Steps(props: StepsProps) {
         className="-ms-2 inline-flex min-h-8 pointer-coarse:min-h-11 items-center gap-2 self-start rounded-lg px-2 text-sm text-muted-foreground hover:bg-secondary hover:text-foreground"
       >
         <ChevronRight aria-hidden className={cn("size-4 transition-transform", isOpen && "rotate-90")} />
-        <span className={cn(doing && "animate-pulse")}>
-          {doing ?? summarizeSteps(replies, calls, toolTitles)}
+        <span className={cn(currentStep && "animate-pulse")}>
+          {currentStep ?? summarizeSteps(replies, calls, toolTitles)}
         </span>
       </button>
       <ol id={id} hidden={!isOpen} className="ms-2 flex flex-col gap-4 border-s pt-2 pb-1 ps-5">
@@ -143,9 +143,9 @@ function summarizeSteps(
 ): string {
   if (calls.length === 0) return stepWords.reasoning;
   const count = calls.length + replies.filter(({ reasoning }) => reasoning).length;
-  const used = [...new Set(calls.map((call) => getTitle(call, titles)))].join(", ");
-  const missed = calls.find(({ state }) => state === "denied" || state === "cancelled" || state === "failed");
-  return `${used} · ${missed ? stepWords.states[missed.state] : stepWords.steps(count)}`;
+  const tools = [...new Set(calls.map((call) => getTitle(call, titles)))].join(", ");
+  const failed = calls.find(({ state }) => state === "denied" || state === "cancelled" || state === "failed");
+  return `${tools} · ${failed ? stepWords.states[failed.state] : stepWords.steps(count)}`;
 }
 
 function getTitle({ name }: ChatToolCall, titles: Titles): string {

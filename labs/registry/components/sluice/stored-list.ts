@@ -54,10 +54,10 @@ export function createStoredList<Item extends StoredItem>(
   options: StoredListOptions<Item>,
 ): StoredList<Item> {
   const { storage, name, isItem } = options;
-  const known = new Map<string, Item>();
+  const itemsById = new Map<string, Item>();
   const unwritten = new Map<string, Item | undefined>();
   // a change before the first read is newer than the record in the storage
-  const touched = new Set<string>();
+  const changedIds = new Set<string>();
   const listeners = new Set<() => void>();
   const none: readonly Item[] = [];
   let items = none;
@@ -66,7 +66,7 @@ export function createStoredList<Item extends StoredItem>(
   let isUnsaved = false;
 
   const change = (id: string, item: Item | undefined) => {
-    touched.add(id);
+    changedIds.add(id);
     unwritten.set(id, item);
     apply(new Map([[id, item]]));
     void write();
@@ -98,7 +98,7 @@ export function createStoredList<Item extends StoredItem>(
     isRead = true;
     storage.subscribe(name, apply, () => {});
     const records = await storage.read(name).catch(() => new Map<string, unknown>());
-    apply(new Map([...records].filter(([id]) => !touched.has(id))));
+    apply(new Map([...records].filter(([id]) => !changedIds.has(id))));
   }
 
   /** Writes each item on its own, because one item may be too large. */
@@ -127,9 +127,9 @@ export function createStoredList<Item extends StoredItem>(
 
   function apply(records: ReadonlyMap<string, unknown>): void {
     for (const [id, record] of records)
-      if (isItem(record)) known.set(id, record);
-      else known.delete(id);
-    items = [...known.values()].sort((one, other) => other.at - one.at);
+      if (isItem(record)) itemsById.set(id, record);
+      else itemsById.delete(id);
+    items = [...itemsById.values()].sort((a, b) => b.at - a.at);
     notify();
   }
 

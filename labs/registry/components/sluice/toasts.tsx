@@ -10,7 +10,7 @@ const manager = Toast.createToastManager();
 
 /** Messages that wait until `Toasts` is mounted. */
 const waiting: (() => void)[] = [];
-let isShown = false;
+let isMounted = false;
 
 interface ToastOptions {
   /** Called by a press on "Undo". @default no button */
@@ -22,7 +22,7 @@ export const UNDO_MS = 10_000;
 
 /** Shows a short message in `Toasts`, with "Undo" if the action can be undone. */
 export function toast(title: string, options: ToastOptions = {}): void {
-  if (isShown) add(title, options);
+  if (isMounted) add(title, options);
   else waiting.push(() => add(title, options));
 }
 
@@ -45,10 +45,10 @@ function add(title: string, { onUndo }: ToastOptions): void {
 /** The messages of `toast`. Mount it once in the page. */
 export function Toasts() {
   useEffect(() => {
-    isShown = true;
+    isMounted = true;
     for (const show of waiting.splice(0)) show();
     return () => {
-      isShown = false;
+      isMounted = false;
     };
   }, []);
   return (

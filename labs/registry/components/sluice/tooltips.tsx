@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "react";
 
-/** Time that the pointer has to rest, in milliseconds. */
+/** Time for which the pointer must rest, in milliseconds. */
 const DELAY_MS = 400;
 const GAP = 6;
 
@@ -22,17 +22,18 @@ export function Tooltips() {
       if (tip.current?.matches(":popover-open")) tip.current.hidePopover();
     };
     const findTarget = ({ target }: Event) => (target as Element).closest?.<HTMLElement>("[data-tip]");
-    const after = (event: Event, ms: number) => {
+    const showAfter = (event: Event, ms: number) => {
       hide();
       const target = findTarget(event);
       if (target && tip.current) timer = setTimeout(show, ms, tip.current, target);
     };
-    const onPointer = (event: PointerEvent) => event.pointerType === "mouse" && after(event, DELAY_MS);
+    const onPointer = (event: PointerEvent) => event.pointerType === "mouse" && showAfter(event, DELAY_MS);
     document.addEventListener("pointerover", onPointer, { signal });
     document.addEventListener("pointerdown", hide, { signal });
     document.addEventListener("keydown", hide, { signal });
     document.addEventListener("focusout", hide, { signal });
-    const onFocus = (event: FocusEvent) => findTarget(event)?.matches(":focus-visible") && after(event, 0);
+    const onFocus = (event: FocusEvent) =>
+      findTarget(event)?.matches(":focus-visible") && showAfter(event, 0);
     document.addEventListener("focusin", onFocus, { signal });
     return () => {
       controller.abort();

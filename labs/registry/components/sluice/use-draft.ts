@@ -36,25 +36,25 @@ interface UseDraftOptions {
 export function useDraft<Value>(key: string, initial: Value, options: UseDraftOptions = {}) {
   const client = useClient();
   const { storage = localDrafts } = options;
-  const [first] = useState(() => ({ value: initial, isRestoring: true }));
+  const [initialState] = useState(() => ({ value: initial, isRestoring: true }));
   // React reads stores only after a paint, but the next event handler needs the text typed before
-  const [, changed] = useReducer((count: number) => count + 1, 0);
+  const [, rerender] = useReducer((count: number) => count + 1, 0);
   const { subscribe, getState, ...methods } = useMemo(() => {
-    const draft = () => openDraft(client, storage, key, first);
+    const draft = () => openDraft(client, storage, key, initialState);
     function setDraft(change: Value | ((draft: Value) => Value)): void {
       const { state, set } = draft();
       set(typeof change === "function" ? (change as (draft: Value) => Value)(state.value) : change);
-      changed();
+      rerender();
     }
     return {
       subscribe: (listener: () => void) => draft().subscribe(listener),
       getState: () => draft().state,
       setDraft,
       /** Restores the initial value, and removes the stored draft. */
-      clearDraft: () => setDraft(first.value),
+      clearDraft: () => setDraft(initialState.value),
     };
-  }, [client, storage, key, first]);
-  const { value: draft, isRestoring } = useSyncExternalStore(subscribe, getState, () => first);
+  }, [client, storage, key, initialState]);
+  const { value: draft, isRestoring } = useSyncExternalStore(subscribe, getState, () => initialState);
   return { draft, isRestoring, ...methods };
 }
 
@@ -75,17 +75,19 @@ interface Draft<Value> {
 
 const drafts = new WeakMap<Client, WeakMap<RecordStorage, Map<string, unknown>>>();
 
-/** The draft that all components with this key share. */
+/** Returns the draft that all components with this key share. */
 function openDraft<Value>(client: Client, storage: RecordStorage, key: string, first: State<Value>) {
-  const ofClient = drafts.get(client) ?? new WeakMap<RecordStorage, Map<string, unknown>>();
-  drafts.set(client, ofClient);
-  const ofStorage = ofClient.get(storage) ?? new Map<string, unknown>();
-  ofClient.set(storage, ofStorage);
+  const draftsOfClient = drafts.get(client) ?? new WeakMap<RecordStorage, Map<string, unknown>>();
+  drafts.set(client, draftsOfClient);
+  const draftsOfStorage = draftsOfClient.get(storage) ?? new Map<string, unknown>();
+  draftsOfClient.set(storage, draftsOfStorage);
   // each key has one type of draft
-  const known = ofStorage.get(key) as Draft<Value> | undefined;
+  const known = draftsOfStorage.get(key) as Draft<Value> | undefined;
   if (known) return known;
-  const created = createDraft(formatCollection(client), storage, key, first, () => ofStorage.delete(key));
-  ofStorage.set(key, created);
+  const created = createDraft(formatCollection(client), storage, key, first, () =>
+    draftsOfStorage.delete(key),
+  );
+  draftsOfStorage.set(key, created);
   return created;
 }
 
@@ -103,15 +105,15 @@ function createDraft<Value>(
 ): Draft<Value> {
   const listeners = new Set<() => void>();
   let isRead = false;
-  let isTouched = false;
-  let isRefused = false;
+  let isChanged = false;
+  let hasFailed = false;
   const draft: Draft<Value> = {
     state: { value, isRestoring: true },
     set(next) {
-      isTouched = true;
+      isChanged = true;
       show({ ...draft.state, value: next });
       storage.write(collection, new Map([[key, next === value ? undefined : next]])).catch(() => {
-        isRefused = true;
+        hasFailed = true;
       });
     },
     subscribe(listener) {
@@ -120,7 +122,7 @@ function createDraft<Value>(
       return () => {
         listeners.delete(listener);
         // the next component reads the draft from the storage, which a sign-out empties
-        if (listeners.size === 0 && !isRefused) forget();
+        if (listeners.size === 0 && !hasFailed) forget();
       };
     },
   };
@@ -129,12 +131,12 @@ function createDraft<Value>(
   async function read(): Promise<void> {
     isRead = true;
     const records = await storage.read(collection).catch(() => {
-      isRefused = true;
+      hasFailed = true;
       return new Map<string, unknown>();
     });
-    const stored = isTouched ? undefined : records.get(key);
+    const stored = isChanged ? undefined : records.get(key);
     show({
-      value: stored === undefined ? draft.state.value : (likeInitial(value, stored) ?? value),
+      value: stored === undefined ? draft.state.value : (matchInitial(value, stored) ?? value),
       isRestoring: false,
     });
   }
@@ -146,7 +148,7 @@ function createDraft<Value>(
 }
 
 /** Checks a stored draft by the type of the initial one, and adds the fields that it lacks. */
-function likeInitial<Value>(initial: Value, stored: unknown): Value | undefined {
+function matchInitial<Value>(initial: Value, stored: unknown): Value | undefined {
   if (typeof stored !== typeof initial || Array.isArray(stored) !== Array.isArray(initial)) return undefined;
   if (typeof stored !== "object" || stored === null || Array.isArray(stored)) return stored as Value;
   return { ...initial, ...stored };

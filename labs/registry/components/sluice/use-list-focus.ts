@@ -9,7 +9,7 @@ interface FocusTarget {
   /** `data-row` of its row. */
   readonly row: string;
   /** Position of its row. */
-  readonly at: number;
+  readonly index: number;
 }
 
 /**
@@ -27,7 +27,7 @@ export function useListFocus<T extends HTMLElement>() {
     const restoreFocus = () => {
       const list = ref.current;
       const last = focused.current;
-      // returns early, because the page changes with each word of a response
+      // most changes of the page are words of a response
       if (!list || (!removed.current && last?.element.isConnected !== false)) return;
       const { activeElement: active, body } = document;
       const isLost = active === null || active === body;
@@ -38,10 +38,10 @@ export function useListFocus<T extends HTMLElement>() {
         return focusRow(restored);
       }
       if (!last || !isLost || last.element.isConnected) return;
-      const own = rows.find((row) => row.dataset["row"] === last.row);
-      const next = own ?? rows[Math.min(last.at, rows.length - 1)] ?? list;
+      const sameRow = rows.find((row) => row.dataset["row"] === last.row);
+      const next = sameRow ?? rows[Math.min(last.index, rows.length - 1)] ?? list;
       focusRow(next);
-      if (!own && document.activeElement)
+      if (!sameRow && document.activeElement)
         removed.current = { row: last.row, successor: document.activeElement };
     };
     const observer = new MutationObserver(restoreFocus);
@@ -55,9 +55,9 @@ export function useListFocus<T extends HTMLElement>() {
     // React also reports the focus in menus of the rows, which are elsewhere in the page
     onFocus({ target }: FocusEvent<T>) {
       const rows = ref.current ? listRows(ref.current) : [];
-      const at = rows.findIndex((row) => row.contains(target));
-      const row = rows[at]?.dataset["row"];
-      if (row !== undefined) focused.current = { element: target, row, at };
+      const index = rows.findIndex((row) => row.contains(target));
+      const row = rows[index]?.dataset["row"];
+      if (row !== undefined) focused.current = { element: target, row, index };
       else if (focused.current) focused.current = { ...focused.current, element: target };
     },
   };

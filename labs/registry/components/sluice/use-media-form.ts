@@ -30,7 +30,7 @@ export function useMediaForm<Model extends string>(options: MediaFormOptions<Mod
   const { kind, initial, createForm, check, storage } = options;
   const empty: MediaDraft<Model> = { model: initial, values: {} };
   const { draft, setDraft } = useDraft<MediaDraft<Model>>(kind, empty, { storage });
-  const [isTried, setTried] = useState(false);
+  const [wasSubmitted, setSubmitted] = useState(false);
   const choices = Object.values(models).flatMap((row) =>
     row.kind === kind ? [row.id as string as Model] : [],
   );
@@ -50,16 +50,16 @@ export function useMediaForm<Model extends string>(options: MediaFormOptions<Mod
     fields,
     prompt,
     /** Problems to show. Omits an empty prompt before the first `submit`. */
-    problems: isTried
+    problems: wasSubmitted
       ? problems
       : new Map([...problems].filter(([name]) => name !== "prompt" || prompt !== "")),
     set: (name: FieldName, value: FormValue) =>
-      setDraft((known) => ({ ...known, values: { ...known.values, [name]: value } })),
-    setModel: (next: Model) => setDraft((known) => ({ ...known, model: next })),
+      setDraft((previous) => ({ ...previous, values: { ...previous.values, [name]: value } })),
+    setModel: (next: Model) => setDraft((previous) => ({ ...previous, model: next })),
     fill: (next: MediaDraft<Model>) => setDraft(next),
     /** Returns true if the form can be sent. Shows its problems otherwise. */
     submit() {
-      setTried(problems.size > 0);
+      setSubmitted(problems.size > 0);
       return problems.size === 0;
     },
   };

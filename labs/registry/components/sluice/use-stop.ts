@@ -2,14 +2,14 @@ import type { UseChatStreamResult } from "@sluice/react";
 import { useCallback, useEffect } from "react";
 
 /** Functions that stop the responses of this tab, by the ids of their chats. */
-const stops = new Map<string, () => void>();
+const stopFunctions = new Map<string, () => void>();
 const channel = openChannel();
 
 /** Opens the channel between tabs. Undefined if the browser refuses it. */
 function openChannel(): BroadcastChannel | undefined {
   try {
     const opened = new BroadcastChannel("sluice/stop");
-    opened.onmessage = ({ data }) => stops.get(data)?.();
+    opened.onmessage = ({ data }) => stopFunctions.get(data)?.();
     return opened;
   } catch {
     return undefined;
@@ -23,8 +23,8 @@ export function useStop(
 ): () => void {
   const isBusy = status === "submitted" || status === "streaming";
   useEffect(() => {
-    if (isBusy) stops.set(id, stop);
-    else stops.delete(id);
+    if (isBusy) stopFunctions.set(id, stop);
+    else stopFunctions.delete(id);
   }, [id, stop, isBusy]);
   return useCallback(() => {
     if (isRunningElsewhere) channel?.postMessage(id);

@@ -14,12 +14,16 @@ interface LinkBadgeProps {
   readonly expiresAt: number | undefined;
 }
 
-/** Says how long the link of a video works. */
+/** Shows for how long the link of a video works. */
 export function LinkBadge({ expiresAt }: LinkBadgeProps) {
   const now = useNow(1000, expiresAt !== undefined);
   if (expiresAt === undefined) return null;
-  const left = expiresAt - now;
-  return <Badge tone={left < 3_600_000 ? "warn" : "success"}>{videoWords.link(formatDuration(left))}</Badge>;
+  const remainingMs = expiresAt - now;
+  return (
+    <Badge tone={remainingMs < 3_600_000 ? "warn" : "success"}>
+      {videoWords.link(formatDuration(remainingMs))}
+    </Badge>
+  );
 }
 
 interface LastFrameProps {
@@ -31,8 +35,8 @@ interface LastFrameProps {
 /** The link of the frame that the video ends with, where one was requested. The spec shows no field for it. */
 export function LastFrame({ task: { raw }, label }: LastFrameProps) {
   const url = [raw, readField(raw, "data"), readField(readField(raw, "data"), "data")]
-    .map((one) => readField(readField(one, "content"), "last_frame_url"))
-    .find((one): one is string => typeof one === "string" && /^https?:/.test(one));
+    .map((result) => readField(readField(result, "content"), "last_frame_url"))
+    .find((value): value is string => typeof value === "string" && /^https?:/.test(value));
   if (!url) return null;
   return (
     <a

@@ -68,9 +68,9 @@ export function createVideoForm(model: VideoModel, values: FormValues = NO_VALUE
 export function createVideoRequest(model: VideoModel, values: FormValues): VideoRequest {
   const { fields } = createVideoForm(model, values);
   const request: Record<string, unknown> = { model };
-  const given = readValues(fields, values);
-  const text = given.get("prompt");
-  const items = createMediaItems(model, fields, given);
+  const formValues = readValues(fields, values);
+  const text = formValues.get("prompt");
+  const items = createMediaItems(model, fields, formValues);
   if (isBeta(model)) {
     request["input"] = {
       ...(text !== undefined && { prompt: text }),
@@ -78,7 +78,7 @@ export function createVideoRequest(model: VideoModel, values: FormValues): Video
     };
   } else request["content"] = [...(text === undefined ? [] : [{ type: "text", text }]), ...items];
   for (const { kind, name, path } of fields) {
-    const value = given.get(name);
+    const value = formValues.get(name);
     if (kind === "media" || name === "prompt" || value === undefined) continue;
     if (name !== "web_search") setAt(request, path, value);
     else if (value === true) setAt(request, path, [{ type: "web_search" }]);

@@ -9,29 +9,29 @@ import {
   pickParts,
 } from "@/components/sluice/form-fields";
 
-/** Starting point of a video: a text alone, frames of the video, or things that it takes something from. */
+/** Starting point of a video: only a text, frames of the video, or references for its content and style. */
 export type VideoMode = "text" | "frames" | "references";
 
 type MediaRole = keyof (typeof models)["beta3.0-video"]["kinds"];
 
-// gamma models take some of them
+// gamma models accept some of these
 const { kinds } = models["beta3.0-video"];
 const frames: readonly FieldName[] = models["beta3.0-video"].frames;
-const all = Object.keys(kinds) as MediaRole[];
+const allRoles = Object.keys(kinds) as MediaRole[];
 
-/** True for a model that takes `input` and `parameters` instead of `content`. */
+/** Returns true for a model whose requests have `input` and `parameters` instead of `content`. */
 export function isBeta(model: VideoModel): model is "beta3.0-video" | "beta3.0-video-prime" {
   return models[model].family === "beta";
 }
 
-/** Returns the starting point that the values give. Media that the model does not take do not count. */
+/** Returns the starting point of a form's values. Ignores media that the model does not accept. */
 export function findMode(model: VideoModel, values: FormValues): VideoMode {
-  const given = listRoles(model).filter((role) => isGiven(values[role]));
-  if (given.some((role) => frames.includes(role))) return "frames";
-  return given.length > 0 ? "references" : "text";
+  const usedRoles = listRoles(model).filter((role) => isGiven(values[role]));
+  if (usedRoles.some((role) => frames.includes(role))) return "frames";
+  return usedRoles.length > 0 ? "references" : "text";
 }
 
-/** Describes the media that a model takes. */
+/** Describes the media that a model accepts. */
 export function createMediaFields(model: VideoModel, values: FormValues): MediaField[] {
   const mode = findMode(model, values);
   return listRoles(model).map((role) => ({
@@ -45,14 +45,14 @@ export function createMediaFields(model: VideoModel, values: FormValues): MediaF
   }));
 }
 
-/** Makes the media items of a request, in the order of the fields. */
+/** Creates the media items of a request, in the order of the fields. */
 export function createMediaItems(
   model: VideoModel,
   fields: readonly FormField[],
-  given: ReadonlyMap<FieldName, NonNullable<FormValue>>,
+  values: ReadonlyMap<FieldName, NonNullable<FormValue>>,
 ): readonly object[] {
   return fields.flatMap(({ kind, name }) => {
-    const urls = kind === "media" ? ((given.get(name) ?? []) as readonly string[]) : [];
+    const urls = kind === "media" ? ((values.get(name) ?? []) as readonly string[]) : [];
     return urls.map((url) => (isBeta(model) ? { type: name, url } : createContent(name, url)));
   });
 }
@@ -66,7 +66,7 @@ function createContent(role: FieldName, url: string): object {
 
 function listRoles(model: VideoModel): readonly MediaRole[] {
   const row = models[model];
-  if (row.family === "beta") return all;
+  if (row.family === "beta") return allRoles;
   const isNew = row.family === "2-0" || row.family === "fast";
   return isNew ? [...row.roles, "reference_video", "reference_audio"] : row.roles;
 }
@@ -82,7 +82,7 @@ function isGiven(value: FormValue): boolean {
   return Array.isArray(value) && value.length > 0;
 }
 
-/** Lists the types of files that a model takes as data; none if it takes links alone. */
+/** Lists the types of files that a model accepts as data. Empty if it accepts only links. */
 function listTypes(model: VideoModel, role: MediaRole): string {
   const row = models[model];
   if (kinds[role] !== "image") return "";

@@ -6,10 +6,9 @@ import { useNow } from "@/components/sluice/use-now";
 
 const words = videoWords.progress;
 
-/** State of a video for people. A create without a response, or a task that is not checked any more, is `unknown`. */
+/** State of a video. `unknown`: its create got no response, or its polls ended with an error. */
 type VideoState = "running" | "done" | "failed" | "unknown";
 
-/** State of a video for people. */
 export function getVideoState({ task, error, state }: VideoTaskEntry): VideoState {
   if (task?.state === "succeeded") return "done";
   if (task?.state === "failed") return "failed";
@@ -28,16 +27,16 @@ interface Report {
   readonly share: number;
   /** Unix milliseconds. */
   readonly at: number;
-  /** The share that was shown then: a bar does not go back. */
+  /** The share that the bar showed then: it never goes back. */
   readonly shown: number;
 }
 
-/** Below this share the gateway's figure says little about the time that is left. */
+/** Minimum share from which the remaining time is estimated. */
 const MIN_SHARE = 0.1;
-/** The bar waits here until the video is there. */
-const ALMOST = 0.95;
-/** A video that takes so many times as long as estimated is late. */
-const LATE = 1.2;
+/** Maximum share of a running video. */
+const MAX_SHARE = 0.95;
+/** A video is late after this multiple of its estimated time. */
+const LATE_FACTOR = 1.2;
 
 /**
  * Estimates the progress of a task, each second.
@@ -59,15 +58,15 @@ function computeProgress(
   usualMs: number | undefined,
   now: number,
 ): Progress {
-  if (task?.state === "result-pending") return { share: ALMOST, text: words.finishing };
+  if (task?.state === "result-pending") return { share: MAX_SHARE, text: words.finishing };
   const elapsed = Math.max(0, now - submittedAt);
-  const inQueue = task?.startedAt && task.submittedAt ? task.startedAt - task.submittedAt : 0;
-  const byReport =
+  const queuedMs = task?.startedAt && task.submittedAt ? task.startedAt - task.submittedAt : 0;
+  const estimatedMs =
     report.share >= MIN_SHARE
-      ? inQueue + Math.max(0, report.at - submittedAt - inQueue) / report.share
+      ? queuedMs + Math.max(0, report.at - submittedAt - queuedMs) / report.share
       : undefined;
-  // later than usual: the gateway's figure is all that is left
-  const total = usualMs !== undefined && elapsed < usualMs ? usualMs : (byReport ?? usualMs);
+  // a video that takes longer than usual is estimated by the report alone
+  const total = usualMs !== undefined && elapsed < usualMs ? usualMs : (estimatedMs ?? usualMs);
   const time = formatDuration(elapsed);
   if (total === undefined)
     return {
@@ -75,13 +74,13 @@ function computeProgress(
       text: task?.state === "running" ? words.making(time) : words.starting(time),
     };
   return {
-    share: Math.min(ALMOST, Math.max(report.share, report.shown, elapsed / total)),
-    text: elapsed > LATE * total ? words.late(time) : describeTime(total - elapsed),
+    share: Math.min(MAX_SHARE, Math.max(report.share, report.shown, elapsed / total)),
+    text: elapsed > LATE_FACTOR * total ? words.late(time) : describeTime(total - elapsed),
   };
 }
 
-function describeTime(leftMs: number): string {
-  return leftMs < 1500 ? words.almost : words.left(formatDuration(leftMs));
+function describeTime(remainingMs: number): string {
+  return remainingMs < 1500 ? words.almost : words.left(formatDuration(remainingMs));
 }
 
 /** Maximum number of videos whose times are used. */

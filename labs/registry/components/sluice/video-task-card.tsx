@@ -30,7 +30,7 @@ interface VideoTaskCardProps {
   readonly onRemove: () => void;
 }
 
-/** A video, however far it is. */
+/** A video in any state: its progress, the video, or its problem. */
 export function VideoTaskCard(props: VideoTaskCardProps) {
   const { entry, poster, onReuse, onRemove } = props;
   const { task, label = entry.model } = entry;

@@ -24,9 +24,9 @@ export function createConnection(client: Client, copy: Copy) {
       parse: (json: Record<string, unknown>) => T | undefined,
       signal: AbortSignal,
     ): Promise<T> =>
-      withDeadline(signal, REQUEST_MS, async (limited) => {
-        const response = await send(`/v1/sync/${path}`, limited, JSON.stringify(body));
-        const json = parseJSON(await rejectOnAbort(response.text(), limited));
+      withDeadline(signal, REQUEST_MS, async (deadline) => {
+        const response = await send(`/v1/sync/${path}`, deadline, JSON.stringify(body));
+        const json = parseJSON(await rejectOnAbort(response.text(), deadline));
         await checkAccount(response);
         if (!response.ok) throw toError(response, json);
         const parsed = isObject(json) && response.headers.has(ACCOUNT) ? parse(json) : undefined;
@@ -39,11 +39,11 @@ export function createConnection(client: Client, copy: Copy) {
       onEvent: (json: Record<string, unknown>) => void,
       signal: AbortSignal,
     ): Promise<void> =>
-      withDeadline(signal, SILENCE_MS, async (limited, extend) => {
+      withDeadline(signal, SILENCE_MS, async (deadline, extend) => {
         const query = since === undefined ? "" : `?since=${encodeURIComponent(since)}`;
-        const response = await send(`/v1/sync/events${query}`, limited);
+        const response = await send(`/v1/sync/events${query}`, deadline);
         await checkAccount(response);
-        if (!response.ok) throw toError(response, parseJSON(await rejectOnAbort(response.text(), limited)));
+        if (!response.ok) throw toError(response, parseJSON(await rejectOnAbort(response.text(), deadline)));
         const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
         if (!isStream || !response.body || !response.headers.has(ACCOUNT)) throw createShapeError(response);
         const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
@@ -63,7 +63,7 @@ export function createConnection(client: Client, copy: Copy) {
         });
         try {
           for (;;) {
-            const { done, value } = await rejectOnAbort(reader.read(), limited);
+            const { done, value } = await rejectOnAbort(reader.read(), deadline);
             if (done) return;
             extend();
             parser.push(value);
@@ -99,40 +99,40 @@ export function createConnection(client: Client, copy: Copy) {
     });
   }
 
-  /** Runs before the response is used. @throws {SyncError} if the response belongs to another user */
+  /** Checks the account of a response before it is used. @throws {SyncError} if the response belongs to another user */
   async function checkAccount(response: Response): Promise<void> {
-    const given = response.headers.get(ACCOUNT);
-    if (given === null || given === copy.account) return;
+    const accountOfResponse = response.headers.get(ACCOUNT);
+    if (accountOfResponse === null || accountOfResponse === copy.account) return;
     if (copy.account !== undefined) throw createAccountError(response.status);
-    if (response.ok) await copy.state.write(new Map([["account", { account: given }]]));
+    if (response.ok) await copy.state.write(new Map([["account", { account: accountOfResponse }]]));
   }
 
-  /** Runs `act` with a signal that aborts with `signal`, and after `ms` milliseconds without `extend`. */
+  /** Runs `act` with a signal that aborts with `signal`, or `ms` milliseconds after the start or the last `extend`. */
   async function withDeadline<T>(
     signal: AbortSignal,
     ms: number,
     act: (signal: AbortSignal, extend: () => void) => Promise<T>,
   ): Promise<T> {
     signal.throwIfAborted();
-    const limited = new AbortController();
-    const abort = () => limited.abort(signal.reason);
+    const controller = new AbortController();
+    const abort = () => controller.abort(signal.reason);
     signal.addEventListener("abort", abort);
     let timer = new AbortController();
     const extend = () => {
       timer.abort(null);
       timer = new AbortController();
       client.clock.sleep(ms, timer.signal).then(
-        () => limited.abort(new SyncError("temporary", "timeout", `no response within ${ms} ms`)),
+        () => controller.abort(new SyncError("temporary", "timeout", `no response within ${ms} ms`)),
         () => {},
       );
     };
     extend();
     try {
-      return await act(limited.signal, extend);
+      return await act(controller.signal, extend);
     } catch (cause) {
       signal.throwIfAborted();
       if (cause instanceof SyncError) throw cause;
-      if (limited.signal.aborted) throw limited.signal.reason;
+      if (controller.signal.aborted) throw controller.signal.reason;
       throw new SyncError("temporary", "connection_failed", "the sync server could not be reached", {
         cause,
       });
@@ -182,9 +182,9 @@ function toError(response: Response, json: unknown): SyncError {
       status,
     });
   if (!isText(code)) return createShapeError(response);
-  const isRequest = [400, 404, 409, 413, 422].includes(status) && code !== "account_missing";
+  const isFinal = [400, 404, 409, 413, 422].includes(status) && code !== "account_missing";
   const text = isText(message) ? message : code;
-  return new SyncError(isRequest ? "request" : "temporary", code, text, {
+  return new SyncError(isFinal ? "request" : "temporary", code, text, {
     status,
     ...readRetryAfter(response),
   });

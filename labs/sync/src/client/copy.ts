@@ -20,20 +20,22 @@ export interface OutboxEntry {
   readonly value: unknown;
   /** Version that the change was made from; 0 for a new record. */
   readonly base: number;
-  /** Order of the changes. */
+  /** Time of the change in Unix milliseconds, with a fraction: the order of the changes. */
   readonly at: number;
   /** Account that the tab knew; absent before the first response of the server. */
   readonly account?: string;
 }
 
-/** What the server has stored, as it replaces records and outbox entries of the copy. */
+/** Changes of the copy that follow from a response of the server. */
 interface Reconciliation {
+  /** Records of the server. Undefined for a removed record. */
   readonly server: ReadonlyMap<string, Versioned | undefined>;
   /** Changes to send later. `at` is the time of the change. */
   readonly added: ReadonlyMap<
     string,
     { readonly value: unknown; readonly base: number; readonly at?: number }
   >;
+  /** Entries to remove from the outbox. */
   readonly removed: readonly OutboxEntry[];
 }
 
@@ -43,8 +45,8 @@ export type Copy = ReturnType<typeof createCopy>;
  * Creates the local copy of the server's collections. All tabs read and write it. It has three parts:
  *
  * - The records on the server (`sync/…`). Only the syncing tab changes them.
- * - The outbox of all collections. A change of the app is one record of the outbox, so that one write stores the change
- *   and the intent to send it.
+ * - The outbox of all collections. A change of the app is one record of the outbox: one write stores the change and the
+ *   intent to send it.
  * - The state of the sync, in records with these keys:
  *   - `account`: the account that the copy belongs to
  *   - `status`: busy or failed
@@ -69,17 +71,17 @@ export function createCopy(
   const listeners = new Set<{ readonly collection: string; readonly report: (changes: Changes) => void }>();
   /** Ids of this tab's last entries, by collection and key. */
   const lastEntries = new Map<string, string>();
-  let count = 0;
+  let entryCount = 0;
   /** Time of the newest entry that this tab knows. */
   let lastAt = 0;
   /** Sorted entries of the outbox; undefined after a change. */
-  let listed: readonly OutboxEntry[] | undefined;
+  let sortedOutbox: readonly OutboxEntry[] | undefined;
   const state = createMirror(local, `${prefix}sync/state`, (changes) => {
-    if (changes.has("account")) listed = undefined;
+    if (changes.has("account")) sortedOutbox = undefined;
     onState(changes);
   });
   const outbox = createMirror(local, `${prefix}sync/outbox`, (changes) => {
-    listed = undefined;
+    sortedOutbox = undefined;
     for (const [id, entry] of changes) {
       const parsed = parseEntry(id, entry);
       lastAt = Math.max(lastAt, parsed?.at ?? 0);
@@ -109,10 +111,10 @@ export function createCopy(
     async write(collection: string, changes: Changes): Promise<void> {
       const entries = new Map<string, unknown>();
       const deviceState = new Map<string, unknown>();
-      for (const [key, given] of changes) {
+      for (const [key, record] of changes) {
         assertStorable(key, "record");
-        // copies the value as it is now, and throws for a value without JSON, which must not become a removal
-        const value = given === undefined ? undefined : toJSON(given);
+        // throws for a value without JSON, which must not become a removal
+        const value = record === undefined ? undefined : toJSON(record);
         if (key.startsWith("/")) deviceState.set(key, value === undefined ? undefined : { value });
         else if (!hasTurn(value))
           addEntry(entries, collection, key, value ?? null, versions.get(collection)?.get(key) ?? 0);
@@ -142,11 +144,11 @@ export function createCopy(
     },
     /** Lists the changes of this account that are not sent, oldest first. */
     listOutbox(): readonly OutboxEntry[] {
-      listed ??= [...outbox.records]
+      sortedOutbox ??= [...outbox.records]
         .flatMap(([id, entry]) => parseEntry(id, entry) ?? [])
         .filter(isOwnEntry)
-        .sort((one, other) => one.at - other.at);
-      return listed;
+        .sort((a, b) => a.at - b.at);
+      return sortedOutbox;
     },
     /** Counts the records that the server does not have. A response in flight is not counted before its end. */
     countUnsent(): number {
@@ -216,8 +218,8 @@ export function createCopy(
     base: number,
     at?: number,
   ): void {
-    count += 1;
-    const id = `${tabId}/${count}`;
+    entryCount += 1;
+    const id = `${tabId}/${entryCount}`;
     const name = JSON.stringify([collection, key]);
     const last = lastEntries.get(name);
     if (last !== undefined && outbox.records.has(last)) entries.set(last, undefined);
@@ -243,7 +245,7 @@ export function createCopy(
     return account === undefined || copy.account === undefined || account === copy.account;
   }
 
-  /** Parses records of the local storage, and notes their versions. */
+  /** Parses records of the local storage, and stores their versions in `versions`. */
   function parseStored(collection: string, changes: Changes): Map<string, unknown> {
     const known = versions.get(collection) ?? new Map<string, number>();
     versions.set(collection, known);

@@ -8,10 +8,11 @@ export function isText(value: unknown): value is string {
 }
 
 /** Returns true for values with the same JSON, whatever the order of their fields. */
-export function isEqual(one: unknown, other: unknown): boolean {
-  return one === other || normalize(one) === normalize(other);
+export function isEqual(left: unknown, right: unknown): boolean {
+  return left === right || normalize(left) === normalize(right);
 }
 
+/** Formats a value as JSON with sorted fields. */
 function normalize(value: unknown): string | undefined {
   return JSON.stringify(value, (_, item: unknown) =>
     isObject(item) ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1))) : item,

@@ -65,8 +65,8 @@ export function reduce(state: SyncState, event: SyncEvent): SyncState {
       const { error, now, jitter } = event;
       const { kind, retryAfterMs = 0 } = error;
       if (kind !== "temporary") return { name: "stopped", error };
-      const ownMs = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** failures) * (0.5 + jitter / 2);
-      const retryAt = now + Math.max(ownMs, retryAfterMs);
+      const backoffMs = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** failures) * (0.5 + jitter / 2);
+      const retryAt = now + Math.max(backoffMs, retryAfterMs);
       return { name: "waiting", failures: failures + 1, retryAt, error };
     }
   }

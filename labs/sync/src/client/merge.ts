@@ -20,8 +20,9 @@ export function mergeChange(key: string, mine: unknown, theirs: unknown): unknow
   if (mine === null && theirs !== null) return isFinishedMessage(theirs) ? theirs : mine;
   if (!isObject(mine) || !isObject(theirs)) return mine;
   if (isMessage(mine) && isMessage(theirs)) return mergeRecords(key, mine, theirs);
-  const [own, other] = [mine["revision"], theirs["revision"]];
-  return typeof own === "number" && typeof other === "number" && other > own ? theirs : mine;
+  const [myRevision, theirRevision] = [mine["revision"], theirs["revision"]];
+  const hasRevisions = typeof myRevision === "number" && typeof theirRevision === "number";
+  return hasRevisions && theirRevision > myRevision ? theirs : mine;
 }
 
 /**
@@ -32,7 +33,7 @@ export function mergeCopy(key: string, mine: unknown, theirs: unknown): unknown 
   return isMessage(mine) && isMessage(theirs) && !hasTurn(theirs) ? mergeRecords(key, mine, theirs) : theirs;
 }
 
-/** Returns true for a finished message. A device that removes it may not have known its end, so it survives. */
+/** Returns true for a finished message. A removal does not delete it: the device may not have seen its end. */
 function isFinishedMessage(value: unknown): boolean {
   return isMessage(value) && !isInFlight(value);
 }

@@ -35,13 +35,13 @@ export function createMirror(
       return opening;
     },
     async write(changes) {
-      const before = new Map([...changes.keys()].map((key) => [key, records.get(key)]));
+      const previous = new Map([...changes.keys()].map((key) => [key, records.get(key)]));
       apply(changes);
       try {
         await local.write(collection, changes);
       } catch (error) {
-        for (const [key, value] of changes) if (records.get(key) !== value) before.delete(key);
-        apply(before);
+        for (const [key, value] of changes) if (records.get(key) !== value) previous.delete(key);
+        apply(previous);
         throw error;
       }
     },
@@ -55,11 +55,11 @@ export function createMirror(
       if (isReading) for (const key of changes.keys()) changed.add(key);
       apply(changes);
     });
-    const own = new Set(records.keys());
+    const writtenBefore = new Set(records.keys());
     const stored = await local.read(collection);
     isReading = false;
-    // a change during the read is newer
-    apply(new Map([...stored].filter(([key]) => !changed.has(key) && !own.has(key))));
+    // changes during the read, and writes of this tab, are newer than the stored records
+    apply(new Map([...stored].filter(([key]) => !changed.has(key) && !writtenBefore.has(key))));
   }
 
   function apply(changes: Changes): void {

@@ -32,7 +32,7 @@ export function groupByRecord(entries: readonly OutboxEntry[]): Map<string, Pend
 
 /**
  * Lists the changes that can be sent, parents first. A refused message and a response in flight hold back the messages
- * below them, because other devices would show a hole.
+ * below them, because other devices would show a gap.
  */
 export function listReady(
   changes: ReadonlyMap<string, PendingChange>,
@@ -51,12 +51,12 @@ export function listReady(
       isReady.set(next.key, true);
       path.push(next);
     }
-    for (const each of path.reverse()) {
-      const parent = findParent(each.value);
+    for (const ancestor of path.reverse()) {
+      const parent = findParent(ancestor.value);
       const isHeldBack = parent !== undefined && isReady.get(parent) === false;
-      const canBeSent = !isHeldBack && !isRefused(each.key) && !isInFlight(each.value);
-      isReady.set(each.key, canBeSent);
-      if (canBeSent) ready.push(each);
+      const canBeSent = !isHeldBack && !isRefused(ancestor.key) && !isInFlight(ancestor.value);
+      isReady.set(ancestor.key, canBeSent);
+      if (canBeSent) ready.push(ancestor);
     }
   }
   return ready;
@@ -65,9 +65,9 @@ export function listReady(
 /** Takes the changes of one push: at least one, up to `limit` and {@link MAX_BYTES}. */
 export function cutBatch(ready: readonly PendingChange[], limit: number): readonly PendingChange[] {
   let bytes = 0;
-  const end = ready.findIndex(({ key, value }, nth) => {
+  const end = ready.findIndex(({ key, value }, index) => {
     bytes += new TextEncoder().encode(JSON.stringify([key, value])).length;
-    return nth > 0 && (nth === limit || bytes > MAX_BYTES);
+    return index > 0 && (index === limit || bytes > MAX_BYTES);
   });
   return end < 0 ? ready : ready.slice(0, end);
 }

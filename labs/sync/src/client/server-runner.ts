@@ -56,14 +56,14 @@ export function createServerRunner({ device }: ServerRunnerOptions): TurnRunner 
       const { id, question, model, params } = turn;
       const start = { turn: id, collection, question, model, options: params };
       try {
-        let state = await repeat(turn, signal, () => post(remote, "start", start, signal));
-        while (state.state === "running") {
+        let report = await repeat(turn, signal, () => post(remote, "start", start, signal));
+        while (report.state === "running") {
           await waitForChange(turn, signal);
-          state = await repeat(turn, signal, () => post(remote, "state", { turn: id }, signal));
+          report = await repeat(turn, signal, () => post(remote, "state", { turn: id }, signal));
         }
-        // the end may be known before the last records have arrived
+        // the last records may arrive after the report
         await remote.storage.sync(collection);
-        return describeEnd(state);
+        return toTurnResult(report);
       } catch (error) {
         // the turn may be running: a retry finds it by its id
         if (error instanceof SyncError && error.kind === "temporary") return { outcome: "truncated", error };
@@ -73,7 +73,7 @@ export function createServerRunner({ device }: ServerRunnerOptions): TurnRunner 
     async stop(turn) {
       const { signal } = new AbortController();
       const body = { turn: turn.id };
-      // the start may be on its way
+      // the server may get the start after the stop
       await repeat(turn, signal, () => post(getRemote(turn), "stop", body, signal), "unknown_turn");
     },
     async decide(turn, { messageId: record, toolCallId: call, type: decision, ...detail }) {
@@ -113,7 +113,7 @@ async function repeat<T>(
   temporaryCode = "turn_in_progress",
 ): Promise<T> {
   const { clock } = client;
-  const until = clock.now() + ATTEMPT_MS;
+  const deadline = clock.now() + ATTEMPT_MS;
   for (;;) {
     try {
       return await attempt();
@@ -121,7 +121,7 @@ async function repeat<T>(
       if (!(error instanceof SyncError)) throw error;
       const isTemporary = error.kind === "temporary" || error.code === temporaryCode;
       const waitMs = Math.max(RETRY_MS, error.retryAfterMs ?? 0);
-      if (!isTemporary || clock.now() + waitMs > until) throw error;
+      if (!isTemporary || clock.now() + waitMs > deadline) throw error;
       await clock.sleep(waitMs, signal);
     }
   }
@@ -145,8 +145,8 @@ async function waitForChange(
   const abort = () => waiting.abort(signal.reason);
   signal.addEventListener("abort", abort);
   const waitForSilence = async () => {
-    for (let before = -1; before !== changes; ) {
-      before = changes;
+    for (let seenChanges = -1; seenChanges !== changes; ) {
+      seenChanges = changes;
       await client.clock.sleep(SILENCE_MS, waiting.signal);
     }
   };
@@ -169,7 +169,7 @@ function isTurnEnd(turn: string, record: unknown): boolean {
   );
 }
 
-function describeEnd({
+function toTurnResult({
   state,
   code = "turn_failed",
   message = code,
@@ -188,7 +188,7 @@ function describeEnd({
 
 function parseState(json: Record<string, unknown>): TurnState | undefined {
   const { code, message } = json;
-  const state = STATES.find((each) => each === json["state"]);
+  const state = STATES.find((known) => known === json["state"]);
   if (state === undefined) return undefined;
   return { state, ...(isText(code) && { code }), ...(isText(message) && { message }) };
 }

@@ -69,11 +69,11 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
   const prefix = addUserPrefix(client, "");
   const ended = new AbortController();
   const local = createEndingStorage(base, ended.signal);
-  const used = new Set<string>();
+  const usedCollections = new Set<string>();
   const listeners = new Set<() => void>();
   const stateListeners = new Set<() => void>();
   let status: StorageStatus = { status: "saved", pending: 0 };
-  /** `status` with the error as it is stored. */
+  /** `status` with its error in the stored form, to find changes. */
   let storedStatus: object = status;
   let isStarted = false;
   let sync: Sync | undefined;
@@ -98,23 +98,23 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
   const storage: RemoteStorage = {
     openChat: customStorage(base).openChat,
     async read(collection) {
-      const synced = findSynced(collection);
-      return synced === undefined ? local.read(collection) : copy.read(use(synced));
+      const synced = findSyncedName(collection);
+      return synced === undefined ? local.read(collection) : copy.read(markUsed(synced));
     },
     async write(collection, changes) {
-      const synced = findSynced(collection);
+      const synced = findSyncedName(collection);
       if (synced === undefined) return local.write(collection, changes);
-      await copy.write(use(synced), changes);
+      await copy.write(markUsed(synced), changes);
     },
     subscribe(collection, listener, onRefusal) {
-      const synced = findSynced(collection);
+      const synced = findSyncedName(collection);
       return synced === undefined
         ? local.subscribe(collection, listener, onRefusal)
-        : copy.subscribe(use(synced), listener, onRefusal);
+        : copy.subscribe(markUsed(synced), listener, onRefusal);
     },
     ...(base.broadcast && {
       broadcast(collection: string, changes: ReadonlyMap<string, unknown>) {
-        const synced = findSynced(collection);
+        const synced = findSyncedName(collection);
         if (synced === undefined) local.broadcast?.(collection, changes);
         else copy.broadcast(synced, changes);
       },
@@ -135,14 +135,14 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
         return () => void listeners.delete(call);
       },
     },
-    sync: async (collection) => syncNow(findSynced(prefix + collection)),
+    sync: async (collection) => syncNow(findSyncedName(prefix + collection)),
     retryNow: () => void copy.state.write(new Map([["retry", { at: Date.now() }]])).catch(() => {}),
   };
   registerRemote({ storage, post: async (...request) => (await loadSync()).post(...request) });
   return storage;
 
   /** Returns the name of a collection on the server; undefined for a collection of this browser. */
-  function findSynced(collection: string): string | undefined {
+  function findSyncedName(collection: string): string | undefined {
     ended.signal.throwIfAborted();
     const synced = collection.startsWith(prefix) ? collection.slice(prefix.length) : "";
     if (synced !== "conversations" && !synced.startsWith("chat/")) return undefined;
@@ -150,11 +150,11 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
     return synced;
   }
 
-  /** Records that a tab uses a collection, so that the syncing tab pulls it. */
-  function use(collection: string): string {
+  /** Tells the syncing tab to pull a collection. Returns its name. */
+  function markUsed(collection: string): string {
     start();
-    if (used.has(collection)) return collection;
-    used.add(collection);
+    if (usedCollections.has(collection)) return collection;
+    usedCollections.add(collection);
     requestSync(collection).catch(() => {});
     return collection;
   }
@@ -183,7 +183,7 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
     await sync.run(ended.signal);
   }
 
-  /** Loads the code that only a page with a network needs. The page shows the copy without it. */
+  /** Loads the code of the sync, which a page without a network does not need. */
   async function loadSync(): Promise<Sync> {
     try {
       const { createSync } = await import("./sync.js");
@@ -196,7 +196,7 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
     }
   }
 
-  /** Ends the sync of this object for good. */
+  /** Ends the sync of this object. It cannot be started again. */
   function end(): void {
     if (ended.signal.aborted) return;
     ended.abort(new SyncError("request", "closed", CLOSED));
@@ -213,7 +213,7 @@ export function remoteStorage(client: Client, options: RemoteStorageOptions = {}
 
   async function syncNow(collection: string | undefined): Promise<void> {
     if (collection === undefined) return;
-    use(collection);
+    markUsed(collection);
     await copy.open();
     const id = await requestSync(collection);
     const waiting = new AbortController();

@@ -17,6 +17,7 @@ export interface StoredStatus {
 
 export type Sync = ReturnType<typeof createSync>;
 
+/** State of one collection in the syncing tab. */
 interface Collection {
   /** True if the server may have changes that the copy lacks. */
   isStale: boolean;
@@ -57,7 +58,7 @@ export function createSync(client: Client, copy: Copy) {
   let openStream: AbortController | undefined;
   let wakeUp = () => {};
   /** Id of the newest request that a pull has fulfilled, by collection. */
-  const pulled = new Map<string, unknown>();
+  const fulfilledRequests = new Map<string, unknown>();
   return {
     /** Sends a request of a server turn. */
     post: connection.post,
@@ -97,7 +98,7 @@ export function createSync(client: Client, copy: Copy) {
     }
     if (next.name === "joining") {
       since = undefined;
-      for (const each of collections.values()) each.isStale = true;
+      for (const collection of collections.values()) collection.isStale = true;
     }
     state = next;
     saveStatus();
@@ -116,7 +117,7 @@ export function createSync(client: Client, copy: Copy) {
         () => dispatch({ type: "due" }),
         () => {},
       );
-      // the outbox may change meanwhile
+      // a change of the outbox updates the status during the wait
       await Promise.race([due, woken]);
       timer.abort(null);
       saveStatus();
@@ -179,7 +180,7 @@ export function createSync(client: Client, copy: Copy) {
   function addCollectionsInUse(): void {
     for (const name of listInUse()) {
       const collection = getCollection(name);
-      if (readRequest(name) !== pulled.get(name)) collection.isStale = true;
+      if (readRequest(name) !== fulfilledRequests.get(name)) collection.isStale = true;
     }
     for (const { collection } of copy.listOutbox()) getCollection(collection);
   }
@@ -199,7 +200,7 @@ export function createSync(client: Client, copy: Copy) {
       const request = readRequest(name);
       const stored = copy.state.records.get(`done/${name}`);
       if (isObject(stored) && stored["request"] === request) continue;
-      if (!failure && request !== pulled.get(name)) continue;
+      if (!failure && request !== fulfilledRequests.get(name)) continue;
       const [refusal] = collections.get(name)?.refused.values() ?? [];
       const error = failure ?? refusal?.error;
       done.set(`done/${name}`, { request, ...(error && { error: toStored(error) }) });
@@ -225,18 +226,19 @@ export function createSync(client: Client, copy: Copy) {
       await receive(name, changes, { isJoin: cursor === null });
       await saveCursor(name, end.cursor);
       since ??= end.cursor;
-      pulled.set(name, request);
+      fulfilledRequests.set(name, request);
     } catch (error) {
       collection.isStale = true;
       if (!(error instanceof SyncError) || error.code !== "unknown_cursor" || cursor === null) throw error;
-      await joinAgain(name);
+      await resetCursor(name);
     }
   }
 
   /** Forgets the position in the server's history, because the server does not know it. */
-  async function joinAgain(name: string): Promise<void> {
+  async function resetCursor(name: string): Promise<void> {
     since = undefined;
-    for (const each of collections.values()) Object.assign(each, { isStale: true, version: 0, announced: 0 });
+    for (const collection of collections.values())
+      Object.assign(collection, { isStale: true, version: 0, announced: 0 });
     await saveCursor(name, null);
   }
 
@@ -266,8 +268,8 @@ export function createSync(client: Client, copy: Copy) {
       collection.limit = MAX_CHANGES;
       const received: Change[] = [];
       const confirmed: OutboxEntry[] = [];
-      for (const [nth, result] of results.entries()) {
-        const { key, value, entries } = changes[nth] as PendingChange;
+      for (const [index, result] of results.entries()) {
+        const { key, value, entries } = changes[index] as PendingChange;
         const { status, version, code, message } = result;
         if (status === "stored") {
           received.push({ record: key, version, value });
@@ -277,9 +279,9 @@ export function createSync(client: Client, copy: Copy) {
           // the tabs show the refused change: replace it with the server's value
           received.push({ record: key, version, value: result.value });
           confirmed.push(...entries);
-        } else if (status === "refused") refuse(collection, changes[nth], code, message);
+        } else if (status === "refused") refuse(collection, changes[index], code, message);
       }
-      // other devices changed the collection: the next pull returns their changes and these
+      // other devices changed the collection: the next pull returns all changes
       if (cursor === null) collection.isStale = true;
       else {
         // save the cursor first, so that the copy is never ahead of it: after a crash the push is repeated
@@ -288,7 +290,7 @@ export function createSync(client: Client, copy: Copy) {
       }
     } catch (error) {
       if (!(error instanceof SyncError) || error.kind !== "request") throw error;
-      if (error.code === "unknown_cursor") await joinAgain(name);
+      if (error.code === "unknown_cursor") await resetCursor(name);
       else if (changes.length > 1) collection.limit = Math.ceil(changes.length / 2);
       else if ([400, 413, 422].includes(error.status ?? 0))
         refuse(collection, changes[0], error.code, error.message);
@@ -327,16 +329,18 @@ export function createSync(client: Client, copy: Copy) {
     const added = new Map<string, { readonly value: unknown; readonly base: number; readonly at?: number }>();
     const removed = [...confirmed];
     const pending = listPending(name, confirmed);
-    const before = isJoin ? await copy.readServerRecords(name) : new Map();
+    const before: ReadonlyMap<string, Versioned | undefined> = isJoin
+      ? await copy.readServerRecords(name)
+      : new Map();
     const collection = getCollection(name);
     for (const { record, version, value } of changes) {
       collection.version = Math.max(collection.version, version);
       server.set(record, value === null ? undefined : { version, value });
       const mine = pending.get(record);
-      const stored = isJoin ? before.get(record) : undefined;
-      const merged = mine
-        ? mergeChange(record, mine.value, value)
-        : stored && (stored.version === 0 ? mergeChange : mergeCopy)(record, stored.value, value);
+      const stored = before.get(record);
+      const merge = mine || stored?.version === 0 ? mergeChange : mergeCopy;
+      const local = mine ?? stored;
+      const merged = local && merge(record, local.value, value);
       if (merged !== undefined && !isEqual(merged, value)) {
         const at = mine?.entries.at(-1)?.at;
         added.set(record, { value: merged, base: version, ...(at !== undefined && { at }) });
@@ -402,9 +406,9 @@ export function createSync(client: Client, copy: Copy) {
     readAll().catch((error) => {
       if (ended.aborted || signal.aborted) return;
       if (error instanceof SyncError && error.code === "unknown_cursor") since = undefined;
-      // not final: the next attempt pulls every collection, and needs no cursor of the events
-      const isLost = error instanceof SyncError && error.kind === "request";
-      fail(isLost ? new SyncError("temporary", error.code, error.message, { cause: error }) : error);
+      // a refusal is temporary here: the next attempt pulls every collection, and gets a new cursor
+      const isRefused = error instanceof SyncError && error.kind === "request";
+      fail(isRefused ? new SyncError("temporary", error.code, error.message, { cause: error }) : error);
     });
   }
 

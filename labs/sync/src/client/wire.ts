@@ -22,7 +22,7 @@ export interface PushResult extends Change {
 }
 
 /** Response to a `push`. */
-export interface Pushed {
+export interface PushResponse {
   readonly results: readonly PushResult[];
   readonly cursor: string | null;
 }
@@ -40,7 +40,7 @@ export function parsePage(json: Record<string, unknown>): PullPage | undefined {
 export function parsePush(
   json: Record<string, unknown>,
   sent: readonly { readonly record: string }[],
-): Pushed | undefined {
+): PushResponse | undefined {
   const { results, cursor } = json;
   if (!Array.isArray(results) || results.length !== sent.length) return undefined;
   if (cursor !== null && !isText(cursor)) return undefined;

@@ -6,8 +6,8 @@ import { createWords, findText } from "./words.js";
 /** Maximum number of commits and of tombstones that are stored for a user. */
 const MAX_COMMITS = 10_000;
 const MAX_TOMBSTONES = 50_000;
-/** Maximum number of old tombstones that a commit removes. No commit adds more. */
-const SWEEP = 200;
+/** Maximum number of old tombstones that a commit deletes. A commit never adds more. */
+const SWEPT_TOMBSTONES = 200;
 /** Maximum size of a record, in bytes. */
 export const MAX_RECORD_BYTES = 1024 * 1024;
 /** Bytes of a row beside its id and its value. */
@@ -24,7 +24,7 @@ export interface UserRow {
 /** Limits of the data of one user. */
 export type Quota = { readonly records: number; readonly bytes: number };
 
-/** A collection. */
+/** A row of `sync_collections`. */
 export interface CollectionRow {
   readonly id: number;
   readonly version: number;
@@ -40,7 +40,7 @@ export interface RecordRow {
   readonly doc: number | null;
 }
 
-/** A record that is written. */
+/** A write of one record. */
 export interface Write {
   readonly record: string;
   /** JSON; null deletes. */
@@ -64,7 +64,7 @@ export interface OpenCollection {
 
 const NEW_USER: UserRow = { version: 0, records: 0, bytes: 0, tombstones: 0 };
 
-/** Reads a collection and some of its records before a write. @throws {Refusal} if there is a cursor, and it is unknown */
+/** Reads a collection, and the rows of some records, before a write. @throws {Refusal} for an unknown cursor */
 export async function openCollection(
   reader: Reader,
   name: string,
@@ -105,7 +105,7 @@ async function readRows(
       FROM sync_records WHERE key = ? AND collection = ? AND record IN (${records.map(() => "?").join(", ")})`,
     ...[key, row.id, ...records],
   );
-  return new Map(rows.map((each) => [each.record, each]));
+  return new Map(rows.map((recordRow) => [recordRow.record, recordRow]));
 }
 
 /** Reads the JSON of a record; null for a tombstone, and without the record. */
@@ -224,7 +224,7 @@ async function sweepTombstones({ key, query }: Transaction): Promise<number> {
     `DELETE FROM sync_records WHERE key = ? AND value IS NULL AND (collection, record) IN
       (SELECT collection, record FROM sync_records WHERE key = ? AND value IS NULL ORDER BY version LIMIT ?)
       RETURNING version`,
-    ...[key, key, SWEEP],
+    ...[key, key, SWEPT_TOMBSTONES],
   );
   return records.length;
 }

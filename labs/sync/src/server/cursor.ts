@@ -1,6 +1,6 @@
 import { createRefusal } from "./refusal.js";
 
-/** Names a commit. Between two pages of a pull, also names the last record of the page. */
+/** Identifies a commit. Between two pages of a pull, it also identifies the last record of the page. */
 export type Cursor = {
   readonly version: number;
   readonly tag: string;
@@ -23,8 +23,13 @@ export function formatCursor({ version, tag, after }: Cursor): string {
  */
 export function parseCursor(value: unknown, canContinue = false): Cursor {
   const text = typeof value === "string" && value.length < 400 ? value : "";
-  const [, version, tag = "", at, record = ""] =
+  const [, version, tag = "", afterVersion, record = ""] =
     /^(\d{1,15})\.([0-9a-z]{1,16})(?: (\d{1,15}) ([^\0]*))?$/.exec(text) ?? [];
-  if (version === undefined || (at !== undefined && !canContinue)) throw createRefusal("invalid_cursor");
-  return { version: Number(version), tag, ...(at !== undefined && { after: [Number(at), record] }) };
+  if (version === undefined || (afterVersion !== undefined && !canContinue))
+    throw createRefusal("invalid_cursor");
+  return {
+    version: Number(version),
+    tag,
+    ...(afterVersion !== undefined && { after: [Number(afterVersion), record] }),
+  };
 }

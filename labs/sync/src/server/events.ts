@@ -4,7 +4,7 @@ import { createRefusal } from "./refusal.js";
 import type { SyncRequest } from "./request.js";
 
 /** Maximum silence and maximum duration of a stream, in milliseconds. */
-const BEAT_MS = 15_000;
+const SILENCE_MS = 15_000;
 const MAX_MS = 1_800_000;
 /** Maximum number of streams of a user in one process, and of collections in one event. */
 const MAX_STREAMS = 20;
@@ -64,8 +64,8 @@ export function createEvents(): Source<EventsInput> {
       try {
         yield* streamChanges(context, cursor);
       } finally {
-        const left = (counts.get(key) ?? 1) - 1;
-        if (left > 0) counts.set(key, left);
+        const remaining = (counts.get(key) ?? 1) - 1;
+        if (remaining > 0) counts.set(key, remaining);
         else counts.delete(key);
       }
     },
@@ -78,25 +78,26 @@ async function* streamChanges({ host, key, signal, subscribe }: HostContext, cur
   const change = createChangeWait(signal);
   const unsubscribe = subscribe(change.notify);
   try {
-    let seen = cursor;
+    let sentCursor = cursor;
     for (let isFirst = true; !signal.aborted && Date.now() < endsAt; isFirst = false) {
-      if (!isFirst && !(await change.wait(BEAT_MS))) yield encode(": still here\n\n");
-      for (let after = seen?.version ?? Number.MAX_SAFE_INTEGER; ; ) {
-        const { changes, newest } = await host.run(key, readChanges, { cursor: seen, after });
+      if (!isFirst && !(await change.wait(SILENCE_MS))) yield encode(": still here\n\n");
+      for (let after = sentCursor?.version ?? Number.MAX_SAFE_INTEGER; ; ) {
+        const { changes, newest } = await host.run(key, readChanges, { cursor: sentCursor, after });
+        // a full list may have more changes
         const last = changes.length === MAX_CHANGES ? changes.at(-1) : undefined;
-        if (changes.length > 0 || isFirst || newest.version !== seen?.version) {
+        if (changes.length > 0 || isFirst || newest.version !== sentCursor?.version) {
           const data = { cursor: last ? null : formatCursor(newest), changes };
           yield encode(`event: changed\ndata: ${JSON.stringify(data)}\n\n`);
         }
         if (!last) {
-          seen = newest;
+          sentCursor = newest;
           break;
         }
         after = last.version;
       }
     }
   } catch (error) {
-    // the database was restored: the client must connect again
+    // an unknown cursor: the database was restored, and the client must connect again
     if (!(error instanceof Refusal) || error.reason !== "custom") throw error;
   } finally {
     unsubscribe();

@@ -55,14 +55,14 @@ export const pull = reading(
     const [first] = rows;
     if (from.version !== START.version && !first?.is_known) throw createRefusal("unknown_cursor");
     const newest = first ? { version: first.newest, tag: first.tag } : START;
-    const changes = rows.flatMap(({ record: id, version: at, value }) =>
-      id === null ? [] : [{ record: id, version: at, value }],
+    const changes = rows.flatMap(({ record: id, version: recordVersion, value }) =>
+      id === null ? [] : [{ record: id, version: recordVersion, value }],
     );
     const last = changes.at(-1);
     const hasMore = last !== undefined && changes.length < (first?.found ?? 0);
     // each page repeats the commit with which the pull began, so that it can't continue in another history
-    const began = from.version === START.version ? newest : from;
-    const next: Cursor = hasMore ? { ...began, after: [last.version, last.record] } : newest;
+    const start = from.version === START.version ? newest : from;
+    const next: Cursor = hasMore ? { ...start, after: [last.version, last.record] } : newest;
     return { changes, cursor: next, hasMore };
   },
 );

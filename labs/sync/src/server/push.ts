@@ -107,13 +107,13 @@ export async function servePush<Env>(quota: Quota, { host, key, body }: SyncRequ
   const changes = readChanges(body["changes"]);
   const pushed = await host.run(key, push, { collection, cursor, changes, quota });
   const results = pushed.results.map(({ value, code, ...result }) => {
-    const more = code && { code, message: REFUSALS[code] };
-    const text = JSON.stringify({ ...result, ...more });
+    const refusal = code && { code, message: REFUSALS[code] };
+    const text = JSON.stringify({ ...result, ...refusal });
     // a stored value is JSON already
     return value === undefined ? text : `${text.slice(0, -1)},"value":${value}}`;
   });
-  const next = JSON.stringify(pushed.cursor && formatCursor(pushed.cursor));
-  return new Response(`{"results":[${results.join(",")}],"cursor":${next}}`, {
+  const cursorJSON = JSON.stringify(pushed.cursor && formatCursor(pushed.cursor));
+  return new Response(`{"results":[${results.join(",")}],"cursor":${cursorJSON}}`, {
     headers: { "content-type": "application/json" },
   });
 }
@@ -122,12 +122,12 @@ function readChanges(value: unknown): readonly Change[] {
   if (!Array.isArray(value) || value.length === 0 || value.length > MAX_CHANGES)
     throw createRefusal("invalid_request", `changes: send 1 to ${MAX_CHANGES}`);
   const changes = value.map((change: Readonly<Record<string, unknown>> | null) => {
-    const { record, base, value: next } = change ?? {};
-    if (next === undefined) throw createRefusal("invalid_request", "value: send JSON, or null to delete");
+    const { record, base, value: newValue } = change ?? {};
+    if (newValue === undefined) throw createRefusal("invalid_request", "value: send JSON, or null to delete");
     return {
       record: readId(record),
       base: readWholeNumber("base", base, [0, Number.MAX_SAFE_INTEGER]),
-      value: next === null ? null : JSON.stringify(next),
+      value: newValue === null ? null : JSON.stringify(newValue),
     };
   });
   if (new Set(changes.map(({ record }) => record)).size < changes.length)

@@ -54,13 +54,13 @@ export function createRoute<Env>(
       const { request, user, env } = admitted;
       const account = (await hashText(`sluice sync account\n${user.id}`)).slice(0, ACCOUNT_CHARACTERS);
       try {
-        const named = request.headers.get(ACCOUNT);
-        if (named === null && needsAccount) throw createRefusal("account_missing");
-        if (named !== null && named !== account) throw createRefusal("account_changed");
+        const requestAccount = request.headers.get(ACCOUNT);
+        if (requestAccount === null && needsAccount) throw createRefusal("account_missing");
+        if (requestAccount !== null && requestAccount !== account) throw createRefusal("account_changed");
         const body = (await readBody(request, BODY)) ?? {};
         const key = await createKey(user.id);
-        const served = await serve({ host: host(env), key, account, admitted, body });
-        const response = served instanceof Response ? served : Response.json(served);
+        const result = await serve({ host: host(env), key, account, admitted, body });
+        const response = result instanceof Response ? result : Response.json(result);
         response.headers.set(ACCOUNT, account);
         return response;
       } catch (error) {

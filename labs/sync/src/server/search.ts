@@ -4,9 +4,9 @@ import { createRefusal } from "./refusal.js";
 import type { SyncRequest } from "./request.js";
 import { createQuery, cutExcerpt, findText, type WordQuery } from "./words.js";
 
-/** Limits of a page: number of hits, default number, and bytes of the records; and characters of a query. */
+/** Maximum and default number of hits of a page, maximum bytes of its records, and maximum characters of a query. */
 const MAX_HITS = 50;
-const USUAL_HITS = 20;
+const DEFAULT_HITS = 20;
 const MAX_BYTES = 2 * 1024 * 1024;
 const MAX_TEXT = 200;
 
@@ -50,7 +50,7 @@ export const search = reading(
   async ({ key, query }: Reader, input: SearchInput): Promise<SearchOutput> => {
     const { match, first, limit, before } = input;
     const found = await query<HitRow>(FIND, key, match, before, limit + 1);
-    const rows = found.slice(0, countShown(found, limit));
+    const rows = found.slice(0, countHitsOfPage(found, limit));
     if (rows.length === 0) return { hits: [], after: null };
     const docs = rows.map(({ doc }) => doc);
     const selected = `WHERE key = ? AND doc IS NOT NULL AND doc IN (${docs.map(() => "?").join(", ")})`;
@@ -75,11 +75,11 @@ export const search = reading(
 );
 
 /** Counts the hits that fit on a page: the first, then up to `limit` hits or {@link MAX_BYTES} of records. */
-function countShown(found: readonly HitRow[], limit: number): number {
+function countHitsOfPage(found: readonly HitRow[], limit: number): number {
   let bytes = 0;
-  const end = found.findIndex((row, at) => {
+  const end = found.findIndex((row, index) => {
     bytes += row.bytes;
-    return at === limit || (at > 0 && bytes > MAX_BYTES);
+    return index === limit || (index > 0 && bytes > MAX_BYTES);
   });
   return end < 0 ? found.length : end;
 }
@@ -88,7 +88,7 @@ function countShown(found: readonly HitRow[], limit: number): number {
 export async function serveSearch<Env>({ host, key, body }: SyncRequest<Env>) {
   const words = createQuery(key, readText("text", body["text"], MAX_TEXT));
   if (!words) throw createRefusal("text_too_short");
-  const limit = readWholeNumber("limit", body["limit"] ?? USUAL_HITS, [1, MAX_HITS]);
+  const limit = readWholeNumber("limit", body["limit"] ?? DEFAULT_HITS, [1, MAX_HITS]);
   const after = body["after"] ?? null;
   const before = after === null ? Number.MAX_SAFE_INTEGER : Number(readText("after", after, 16));
   if (!Number.isSafeInteger(before)) throw createRefusal("invalid_request", "after: send it as it came");

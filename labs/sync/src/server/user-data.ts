@@ -10,7 +10,7 @@ import { deleteDoc } from "./commit.js";
 import { createKey } from "./request.js";
 
 /** Number of records in one step, and size of an export in bytes after which it ends. */
-const STEP = 200;
+const STEP_RECORDS = 200;
 const MAX_EXPORT_BYTES = 16 * 1024 * 1024;
 
 /** Deletes some records of a user. Returns their number. */
@@ -19,7 +19,7 @@ const eraseRecords = operation("sync.erase.records", async (tx: Transaction, _: 
   const deleted = await query<{ doc: number | null }>(
     `DELETE FROM sync_records WHERE key = ? AND (collection, record) IN
       (SELECT collection, record FROM sync_records WHERE key = ? LIMIT ?) RETURNING doc`,
-    ...[key, key, STEP],
+    ...[key, key, STEP_RECORDS],
   );
   await Promise.all(deleted.map(({ doc }) => deleteDoc(tx, doc)));
   return deleted.length;
@@ -43,7 +43,7 @@ const readExport = reading(
       JOIN sync_records r ON r.key = c.key AND r.collection = c.id
       WHERE c.key = ? AND (c.collection, r.record) > (?, ?) AND r.value IS NOT NULL
       ORDER BY c.collection, r.record LIMIT ?`,
-      ...[key, collection, record, STEP],
+      ...[key, collection, record, STEP_RECORDS],
     );
   },
 );
@@ -68,13 +68,13 @@ export function createUserData<Env>(host: (env: Env) => BoundHost): UserData<Env
       let bytes = 0;
       for (let last: ExportInput = { collection: "", record: "" }; bytes < MAX_EXPORT_BYTES; ) {
         const rows = await bound.run(key, readExport, last);
-        const end = rows.at(-1);
-        if (!end) return { records, isWhole: true };
+        const lastRow = rows.at(-1);
+        if (!lastRow) return { records, isWhole: true };
         for (const { value, ...row } of rows) {
           bytes += row.bytes;
           records.push({ collection: row.collection, record: row.record, value: JSON.parse(value) });
         }
-        last = { collection: end.collection, record: end.record };
+        last = { collection: lastRow.collection, record: lastRow.record };
       }
       return { records, isWhole: false };
     },

@@ -57,9 +57,12 @@ function splitWords(text: string): string[] {
   return found.flatMap((word) => (UNSPACED.test(word) ? splitPairs(word) : word.slice(0, MAX_WORD)));
 }
 
+/** Splits a word without spaces into overlapping pairs of letters. */
 function splitPairs(word: string): string[] {
   const letters = [...word];
-  return letters.length === 1 ? letters : letters.slice(1).map((letter, at) => `${letters[at]}${letter}`);
+  return letters.length === 1
+    ? letters
+    : letters.slice(1).map((letter, index) => `${letters[index]}${letter}`);
 }
 
 /** Adds a part of the user's key. Two users may share it, so a query also compares the key of the row. */

@@ -30,7 +30,7 @@ export const knownBugs: readonly KnownBug[] = [
       client(
         "storage",
         "      end();\n      await clearCopy(collection);",
-        `      for (const name of collection === JSON.stringify(client.user) ? used : [])
+        `      for (const name of collection === JSON.stringify(client.user) ? usedCollections : [])
         await copy.write(name, new Map([...(await copy.read(name)).keys()].map((key) => [key, undefined])));
       await new Promise((resolve) => setTimeout(resolve, 20));
       end();
@@ -50,7 +50,7 @@ export const knownBugs: readonly KnownBug[] = [
       ),
       server(
         "request",
-        'if (named !== null && named !== account) throw createRefusal("account_changed");',
+        'if (requestAccount !== null && requestAccount !== account) throw createRefusal("account_changed");',
         "",
       ),
     ],
@@ -121,8 +121,8 @@ export const knownBugs: readonly KnownBug[] = [
       server("turns/run-turn", "(!isFirst && last.turn !== input.turn)", "false"),
       server(
         "turns/turn-storage",
-        "return writer === turn ? own : closeMessage(own, CLOSED);",
-        "return own;",
+        "return writer === turn ? withoutTurn : closeMessage(withoutTurn, CLOSED);",
+        "return withoutTurn;",
       ),
       server(
         "turns/turn-rows",
@@ -184,7 +184,7 @@ export const knownBugs: readonly KnownBug[] = [
         "events",
         "const { changes, newest } = await host.run(",
         `for (let nth = counts.get(key) ?? 1; nth > 1; nth -= 1)
-          await host.run(key, readChanges, { cursor: seen, after });
+          await host.run(key, readChanges, { cursor: sentCursor, after });
         const { changes, newest } = await host.run(`,
       ),
     ],

@@ -12,7 +12,7 @@ export interface Call {
   /** True for a query, which is never billed. */
   readonly isQuery?: boolean;
   /** True once the gateway has created a result: another call would be billed again. @default false */
-  readonly isMade?: boolean;
+  readonly hasResult?: boolean;
 }
 
 /** The `data` of an `APICallError`: metadata that a caller may act on. */
@@ -30,9 +30,9 @@ interface CallErrorData {
 /**
  * Converts an error of the client to an `APICallError`. Returns aborts and other errors unchanged.
  *
- * @param more additional fields for its `data`
+ * @param moreData additional fields for its `data`
  */
-export function toCallError(call: Call, error: unknown, more: object = {}): unknown {
+export function toCallError(call: Call, error: unknown, moreData: object = {}): unknown {
   if (!isGatewayError(error)) return error;
   const { client, path, body } = call;
   const refusal = error.name === "APIError" ? error : undefined;
@@ -44,7 +44,7 @@ export function toCallError(call: Call, error: unknown, more: object = {}): unkn
     ...(refusal && { statusCode: refusal.status, responseBody: refusal.body }),
     responseHeaders: toHeaders(error),
     isRetryable: isRetryable(call, error),
-    data: { ...toData(error), ...more },
+    data: { ...toData(error), ...moreData },
   });
 }
 
@@ -69,11 +69,11 @@ function toHeaders(error: AnyGatewayError): Record<string, string> {
 }
 
 /**
- * Checks if the SDK may send a call again: it can't be billed twice, and the client has not retried it. The client
+ * Checks if the SDK may send a call again: a second attempt can't be billed twice, and the client made none. The client
  * retries a refusal, but not a request that was never sent.
  */
-function isRetryable({ client, isQuery, isMade }: Call, error: AnyGatewayError): boolean {
-  if (isMade || !isTemporary(error)) return false;
+function isRetryable({ client, isQuery, hasResult }: Call, error: AnyGatewayError): boolean {
+  if (hasResult || !isTemporary(error)) return false;
   const delivery = getDelivery(error);
   return isQuery || delivery === "not-sent" || (delivery === "refused" && client.retry.limit === 0);
 }

@@ -11,9 +11,9 @@ export interface CallOptions {
  * list.
  */
 export function toRequestOptions({ abortSignal, headers = {} }: CallOptions): RequestOptions {
-  const sent = Object.entries(headers).filter(
+  const sentHeaders = Object.entries(headers).filter(
     (header): header is [string, string] =>
       header[1] !== undefined && header[0].toLowerCase() !== "user-agent",
   );
-  return { signal: abortSignal, headers: Object.fromEntries(sent) };
+  return { signal: abortSignal, headers: Object.fromEntries(sentHeaders) };
 }

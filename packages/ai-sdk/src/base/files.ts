@@ -10,10 +10,10 @@ export async function toURL(file: MediaFile): Promise<string> {
 
 /** Converts bytes or Base64 to a data URI. The first bytes decide the type if `mediaType` is incomplete. */
 export async function toDataURIOfType(data: string | Uint8Array, mediaType: string): Promise<string> {
-  const isWhole = /^[\w.+-]+\/[\w.+-]+$/.test(mediaType);
-  if (typeof data === "string" && isWhole) return `data:${mediaType};base64,${data}`;
+  const isComplete = /^[\w.+-]+\/[\w.+-]+$/.test(mediaType);
+  if (typeof data === "string" && isComplete) return `data:${mediaType};base64,${data}`;
   const { toDataURI } = await import("@sluice/media");
-  return toDataURI(new Blob([toBytes(data)]), isWhole ? { type: mediaType } : {});
+  return toDataURI(new Blob([toBytes(data)]), isComplete ? { type: mediaType } : {});
 }
 
 /** Returns the bytes of a file. Decodes Base64. */

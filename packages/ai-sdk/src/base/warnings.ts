@@ -3,7 +3,7 @@ import type { SharedV4Warning } from "@ai-sdk/provider";
 /** The warnings of one call. */
 export interface Warnings {
   readonly list: SharedV4Warning[];
-  /** Adds a setting that the model lacks. It was not sent. */
+  /** Adds a setting that the model lacks, and that was not sent. */
   unsupported(feature: string, details?: string): void;
   /** Adds a setting that was sent in another form. */
   changed(feature: string, details: string): void;

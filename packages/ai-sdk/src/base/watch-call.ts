@@ -23,8 +23,8 @@ export function watchCall(client: Client): WatchedCall {
         warnings.push({ type: "other", message: path ? `${path}: ${message}` : message });
         client.warn(issue, callId);
       },
-      async fetch(...given) {
-        const response = await client.fetch(...given);
+      async fetch(...args) {
+        const response = await client.fetch(...args);
         headers = Object.fromEntries(
           [...response.headers].map(([name, value]) => [name, client.scrub(value)]),
         );

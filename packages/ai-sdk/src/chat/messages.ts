@@ -58,11 +58,11 @@ function createTextPart(text: string): Extract<Part, { type: "text" }> {
   return { type: "text", text };
 }
 
-/** Types of text files. Most of their names do not begin with `text`. */
+/** Media types of text files. Many of them begin with `application`. */
 const TEXT_TYPE =
   /^(?:text|text\/.+|application\/(?:[^;]+\+|x-)?(?:json|ndjson|jsonl|json5|xml|yaml|toml|csv|sql|javascript|typescript|sh))(?:\s*;.*)?$/i;
 
-/** Reads the text of a file. Returns undefined for a link. Pages send the files of a form as data URIs. */
+/** Reads the text of a file, which a page may send as a data URI. Returns undefined for a link. */
 function readText(data: LanguageModelV4FilePart["data"]): string | undefined {
   if (data.type === "data") return new TextDecoder().decode(toBytes(data.data));
   if (data.type !== "url") return undefined;
@@ -98,7 +98,7 @@ function toAssistantMessage({ content }: MessageOf<"assistant">, warnings: Warni
         type: "function" as const,
         function: { name: part.toolName, arguments: JSON.stringify(part.input ?? {}) },
       });
-    // an approval request stays in the page, and is not sent to the model
+    // an approval request is for the page, not for the model
     else if ((part.type as string) !== "tool-approval-request")
       warnings.unsupported(`${part.type} in a response`, "it was left out of the request");
   return {
@@ -109,6 +109,7 @@ function toAssistantMessage({ content }: MessageOf<"assistant">, warnings: Warni
   };
 }
 
+/** Converts the result of a tool to the text of its message. */
 function toText(output: LanguageModelV4ToolResultOutput, warnings: Warnings): string {
   switch (output.type) {
     case "text":

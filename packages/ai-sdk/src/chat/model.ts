@@ -37,19 +37,23 @@ export function createChatModel(client: Client, modelId: string): LanguageModelV
       const { body, checks, warnings } = await toRequest(client, modelId, options);
       const call: Call = { client, path: PATH, body };
       const watched = watchCall(client);
-      // not a stream: `gamma` and `delta` report the usage of a complete response without `include_usage`
-      const given = { ...toRequestOptions(options), checks };
-      const turn = await completeChat(watched.client, body, given).catch((error) => {
+      const requestOptions = { ...toRequestOptions(options), checks };
+      // a stream of `gamma` or `delta` would report its usage only with `include_usage`
+      const result = await completeChat(watched.client, body, requestOptions).catch((error) => {
         throw toCallError(call, error);
       });
-      const { created } = turn.raw as { readonly created?: unknown };
+      const { created } = result.raw as { readonly created?: unknown };
       return {
-        content: toContent(turn),
-        finishReason: toFinishReason(turn),
-        usage: toUsage(turn.usage),
-        providerMetadata: toMetadata(turn, watched),
+        content: toContent(result),
+        finishReason: toFinishReason(result),
+        usage: toUsage(result.usage),
+        providerMetadata: toMetadata(result, watched),
         request: { body },
-        response: { ...toResponseMetadata({ ...turn, created }), headers: watched.headers, body: turn.raw },
+        response: {
+          ...toResponseMetadata({ ...result, created }),
+          headers: watched.headers,
+          body: result.raw,
+        },
         warnings: [...warnings, ...watched.warnings],
       };
     },
@@ -68,7 +72,7 @@ export function createChatModel(client: Client, modelId: string): LanguageModelV
         { type: "response-metadata", ...toResponseMetadata(stream.head) },
       ];
       return {
-        stream: toStream(streamParts({ opening, first, parts, stream, call, watched }), () => stream.abort()),
+        stream: toStream(writeParts({ opening, first, parts, stream, call, watched }), () => stream.abort()),
         request: { body },
         response: { headers: watched.headers },
       };
@@ -87,21 +91,22 @@ interface OpenStream {
   readonly watched: WatchedCall;
 }
 
-async function* streamParts(open: OpenStream): AsyncGenerator<LanguageModelV4StreamPart, void> {
+/** Writes the parts of a stream, from its start to its finish or its error. */
+async function* writeParts(open: OpenStream): AsyncGenerator<LanguageModelV4StreamPart, void> {
   const { opening, first, parts, stream, call, watched } = open;
   try {
     yield* opening;
-    for (let step = first; !step.done; step = await parts.next()) yield step.value;
-    const turn = await stream.result();
+    for (let next = first; !next.done; next = await parts.next()) yield next.value;
+    const result = await stream.result();
     yield {
       type: "finish",
-      finishReason: toFinishReason(turn),
-      usage: toUsage(turn.usage),
-      providerMetadata: toMetadata(turn, watched),
+      finishReason: toFinishReason(result),
+      usage: toUsage(result.usage),
+      providerMetadata: toMetadata(result, watched),
     };
   } catch (cause) {
     const error = toCallError(call, cause);
-    // the part triggers `onError`; without the throw, `text` would resolve with half of a message
+    // the SDK calls `onError` for the part, and rejects `text` for the throw
     if (isGatewayError(cause)) yield { type: "error", error };
     throw error;
   } finally {
@@ -133,6 +138,7 @@ function toResponseMetadata({ id, model, created }: Head): LanguageModelV4Respon
   };
 }
 
+/** Fields of the response that the SDK shows. */
 type Head = { readonly [Name in keyof ChatStream["head"]]: Name extends "created" ? unknown : string };
 
 /** Returns the speed of the message, its outcome, and the id of its request. */

@@ -18,8 +18,8 @@ type Phase = "start" | "delta" | "end";
  */
 export async function* readParts(deltas: AsyncIterable<ChatDelta>): AsyncGenerator<MessagePart, void> {
   const blocks = createBlocks();
-  /** Ids of the calls whose arguments are shown while they stream. */
-  const shown = new Map<number, string>();
+  /** Ids by index of the calls whose arguments stream to the SDK. */
+  const startedCalls = new Map<number, string>();
   const calls: MessagePart[] = [];
   for await (const delta of deltas)
     switch (delta.type) {
@@ -33,23 +33,23 @@ export async function* readParts(deltas: AsyncIterable<ChatDelta>): AsyncGenerat
         yield* blocks.close();
         // some services send the id or the name later
         if (!delta.id || !delta.name) break;
-        shown.set(delta.index, delta.id);
+        startedCalls.set(delta.index, delta.id);
         yield { type: "tool-input-start", id: delta.id, toolName: delta.name };
         break;
       case "tool-call-delta": {
-        const id = shown.get(delta.index);
+        const id = startedCalls.get(delta.index);
         if (id !== undefined) yield { type: "tool-input-delta", id, delta: delta.arguments };
         break;
       }
       case "tool-call": {
-        const { id, function: called } = delta.toolCall;
-        const begun = shown.get(delta.index);
-        if (begun !== undefined) yield { type: "tool-input-end", id: begun };
+        const { id, function: calledFunction } = delta.toolCall;
+        const startedId = startedCalls.get(delta.index);
+        if (startedId !== undefined) yield { type: "tool-input-end", id: startedId };
         calls.push({
           type: "tool-call",
-          toolCallId: begun ?? id,
-          toolName: called.name,
-          input: called.arguments.trim() || "{}",
+          toolCallId: startedId ?? id,
+          toolName: calledFunction.name,
+          input: calledFunction.arguments.trim() || "{}",
         });
         break;
       }
@@ -59,16 +59,16 @@ export async function* readParts(deltas: AsyncIterable<ChatDelta>): AsyncGenerat
     }
 }
 
-/** Creates blocks of text and thinking. Numbers, opens and closes them. */
+/** Groups the deltas into numbered blocks of text or thinking. */
 function createBlocks() {
-  let open: Kind | undefined;
+  let openKind: Kind | undefined;
   let count = 0;
   return { add, close };
 
   function* add(kind: Kind, delta: string): Generator<MessagePart> {
-    if (open !== kind) {
+    if (openKind !== kind) {
       yield* close();
-      open = kind;
+      openKind = kind;
       count += 1;
       yield { type: `${kind}-start`, id: `${count}` };
     }
@@ -76,7 +76,7 @@ function createBlocks() {
   }
 
   function* close(): Generator<MessagePart> {
-    if (open) yield { type: `${open}-end`, id: `${count}` };
-    open = undefined;
+    if (openKind) yield { type: `${openKind}-end`, id: `${count}` };
+    openKind = undefined;
   }
 }

@@ -6,6 +6,7 @@ import { createWarnings, type Warnings } from "../base/warnings.js";
 import { toMessages } from "./messages.js";
 
 type Options = LanguageModelV4CallOptions;
+/** Bounds of a model. Undefined for an unknown model. */
 type Row = (typeof chatModels)[ChatModel] | undefined;
 
 /**
@@ -30,6 +31,7 @@ export async function toRequest(client: Client, model: string, options: Options,
   return { body: body as ChatRequest, checks: row !== undefined, warnings: warnings.list };
 }
 
+/** Converts the settings of the sampling, the length and the thinking. */
 function toSampling(options: Options, row: Row, warnings: Warnings) {
   const { maxOutputTokens, temperature, topP, topK, seed, includeRawChunks } = options;
   const { presencePenalty, frequencyPenalty, stopSequences = [] } = options;
@@ -53,7 +55,7 @@ function toSampling(options: Options, row: Row, warnings: Warnings) {
   };
 }
 
-/** Efforts of the models, by the SDK's names. */
+/** Efforts of the models, by the names of the SDK. */
 const efforts = {
   none: "none",
   minimal: "low",
@@ -121,20 +123,20 @@ function toFormat({ responseFormat }: Options, row: Row, warnings: Warnings) {
   return {};
 }
 
-/** Adds the schema of the message after the app's instructions, since no model has a field for it. */
+/** Adds the schema of the response after the app's instructions, since no model has a field for it. */
 function addSchema(
   messages: readonly ChatRequestMessage[],
   { responseFormat }: Options,
 ): ChatRequestMessage[] {
   if (responseFormat?.type !== "json") return [...messages];
   const { schema, name, description } = responseFormat;
-  const about = [name, description].filter(Boolean).join(": ");
+  const summary = [name, description].filter(Boolean).join(": ");
   const content = [
     "Answer with JSON alone, without a code fence and without words around it.",
-    ...(about ? [`The JSON is: ${about}`] : []),
+    ...(summary ? [`The JSON is: ${summary}`] : []),
     ...(schema ? [`It must fit this JSON Schema:\n${JSON.stringify(schema)}`] : []),
   ].join("\n");
-  const found = messages.findIndex(({ role }) => role !== "system");
-  const start = found === -1 ? messages.length : found;
-  return [...messages.slice(0, start), { role: "system", content }, ...messages.slice(start)];
+  const index = messages.findIndex(({ role }) => role !== "system");
+  const start = index === -1 ? messages.length : index;
+  return messages.toSpliced(start, 0, { role: "system", content });
 }

@@ -33,25 +33,25 @@ export function createImageModel(client: Client, modelId: string): ImageModelV4 
     async doGenerate(options) {
       const { body, checks, warnings } = await toRequest(modelId, options);
       const call: Call = { client, path: PATH, body };
-      const { results, problems } = await generateEach(call, options.n, async () => {
+      const { results, problems } = await generateAll(call, options.n, async () => {
         const watched = watchCall(client);
-        const given = { ...toRequestOptions(options), checks };
-        const result = await generateImages(watched.client, body, given);
+        const requestOptions = { ...toRequestOptions(options), checks };
+        const result = await generateImages(watched.client, body, requestOptions);
         return { ...result, watched };
       });
       const [first] = results;
-      const read = await readEach(call, results, options);
+      const downloaded = await downloadAll(call, results, options);
       return {
-        images: read.images,
+        images: downloaded.images,
         // images were paid: a retry would create and bill them again
         isRetryable: false,
         warnings: [
           ...warnings,
           // all requests are equal, so one set of warnings is enough
           ...(first?.watched.warnings ?? []),
-          ...[...problems, ...read.problems].map((message) => ({ type: "other" as const, message })),
+          ...[...problems, ...downloaded.problems].map((message) => ({ type: "other" as const, message })),
         ],
-        providerMetadata: { [NAME]: { images: read.metadata } },
+        providerMetadata: { [NAME]: { images: downloaded.metadata } },
         response: {
           timestamp: first?.created ? new Date(first.created * 1000) : new Date(),
           modelId: first?.model ?? modelId,
@@ -71,18 +71,20 @@ type SentResult = ImageResult & { readonly watched: WatchedCall };
  *
  * @throws the first error of a request that may be billed, else the first error, if all requests failed
  */
-async function generateEach(call: Call, n: number, generate: () => Promise<SentResult>) {
-  const ends = await Promise.allSettled(Array.from({ length: n }, generate));
-  const results = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []));
-  const errors: unknown[] = ends.flatMap((end) => (end.status === "rejected" ? [end.reason] : []));
+async function generateAll(call: Call, n: number, generate: () => Promise<SentResult>) {
+  const outcomes = await Promise.allSettled(Array.from({ length: n }, generate));
+  const results = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+  const errors: unknown[] = outcomes.flatMap((outcome) =>
+    outcome.status === "rejected" ? [outcome.reason] : [],
+  );
   // the SDK reads one error to decide if it may send all requests again
   if (results.length === 0) throw toCallError(call, errors.find(mayBeBilled) ?? errors[0]);
   return { results, problems: errors.map((error) => `1 of ${n} requests failed: ${describeThrown(error)}`) };
 }
 
-interface ReadImages {
+interface DownloadedImages {
   readonly images: Uint8Array[];
-  /** Metadata of each image, in the same order, followed by the images that could not be read. */
+  /** Metadata of each image in the same order, then of the images that could not be downloaded. */
   readonly metadata: JSONObject[];
   readonly problems: readonly string[];
 }
@@ -92,39 +94,42 @@ interface ReadImages {
  *
  * @throws an error with the links, if no image could be read
  */
-async function readEach(
+async function downloadAll(
   call: Call,
   results: readonly SentResult[],
   { abortSignal }: ImageModelV4CallOptions,
-): Promise<ReadImages> {
+): Promise<DownloadedImages> {
   const all = results.flatMap(({ images, watched }) =>
     images.map((image) => ({ ...image, ...readRequestId(watched) })),
   );
-  const made = all.filter((image): image is GeneratedImage => image.url !== undefined);
+  const generated = all.filter((image): image is GeneratedImage => image.url !== undefined);
   const { fetchMedia } = await import("@sluice/media");
-  const ends = await Promise.allSettled(
-    made.map(
-      async ({ url }) =>
-        new Uint8Array(await (await fetchMedia(call.client, url, { signal: abortSignal })).arrayBuffer()),
-    ),
+  const download = async (url: string) => {
+    const file = await fetchMedia(call.client, url, { signal: abortSignal });
+    return new Uint8Array(await file.arrayBuffer());
+  };
+  const outcomes = await Promise.allSettled(generated.map(({ url }) => download(url)));
+  const images = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+  const failures = outcomes.flatMap((outcome, index) =>
+    outcome.status === "rejected" ? [{ url: generated[index]?.url, error: outcome.reason as unknown }] : [],
   );
-  const images = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []));
-  const unread = ends.flatMap((end, at) => (end.status === "rejected" ? [[made[at]?.url, end.reason]] : []));
-  if (images.length === 0 && unread.length > 0)
+  if (images.length === 0 && failures.length > 0)
     // only the download failed, but another call would be paid again
-    throw toCallError({ ...call, isMade: true }, unread[0]?.[1], {
+    throw toCallError({ ...call, hasResult: true }, failures[0]?.error, {
       billing: "maybe",
-      urls: made.map(({ url }) => url),
+      urls: generated.map(({ url }) => url),
     });
   const listMetadata = (status: string) =>
-    made.filter((_, at) => ends[at]?.status === status).map((image): JSONObject => ({ ...image }));
+    generated
+      .filter((_, index) => outcomes[index]?.status === status)
+      .map((image): JSONObject => ({ ...image }));
   return {
     images,
     metadata: [...listMetadata("fulfilled"), ...listMetadata("rejected")],
     problems: [
       ...all.flatMap(({ error }) => (error ? [`an image was not made: ${error.message}`] : [])),
-      ...unread.map(
-        ([url, error]) => `an image was made, and could not be read from ${url}: ${describeThrown(error)}`,
+      ...failures.map(
+        ({ url, error }) => `an image was made, and could not be read from ${url}: ${describeThrown(error)}`,
       ),
     ],
   };

@@ -45,9 +45,9 @@ function chooseSize(
 ): string | undefined {
   if (size !== undefined || aspectRatio === undefined) return size;
   const ratio = parseRatio(aspectRatio);
-  const found = sizes.find((known) => Math.abs(parseRatio(known) / ratio - 1) < TOLERANCE);
-  if (found === undefined) warnings.unsupported("aspectRatio", "give a size of the model");
-  return found;
+  const fitting = sizes.find((known) => Math.abs(parseRatio(known) / ratio - 1) < TOLERANCE);
+  if (fitting === undefined) warnings.unsupported("aspectRatio", "give a size of the model");
+  return fitting;
 }
 
 function parseRatio(text: string): number {

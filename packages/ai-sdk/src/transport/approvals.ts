@@ -2,14 +2,14 @@ import type { UIMessage, UIMessageChunk } from "ai";
 import { runCall, type ToolContext } from "./tools.js";
 
 /** Results of the calls that the user has approved or denied, by call id. */
-export type Decided = ReadonlyMap<string, UIMessageChunk>;
+export type CallResults = ReadonlyMap<string, UIMessageChunk>;
 
 /** Runs the approved calls of a message, and closes the denied calls. */
 export async function* settleApprovals(
   message: UIMessage | undefined,
   context: ToolContext,
-): AsyncGenerator<UIMessageChunk, Decided> {
-  const decided = new Map<string, UIMessageChunk>();
+): AsyncGenerator<UIMessageChunk, CallResults> {
+  const results = new Map<string, UIMessageChunk>();
   for (const part of message?.parts ?? []) {
     if (!("toolCallId" in part) || part.state !== "approval-responded") continue;
     const { toolCallId, input, approval } = part;
@@ -17,16 +17,16 @@ export async function* settleApprovals(
     const chunk: UIMessageChunk = approval.approved
       ? await runCall({ toolCallId, toolName, input }, context)
       : { type: "tool-output-denied", toolCallId };
-    decided.set(toolCallId, chunk);
+    results.set(toolCallId, chunk);
     yield chunk;
   }
-  return decided;
+  return results;
 }
 
 /** Returns a copy of a message with the results of its calls. */
-export function addDecided<Message extends UIMessage>(message: Message, decided: Decided): Message {
+export function addCallResults<Message extends UIMessage>(message: Message, results: CallResults): Message {
   const parts = message.parts.map((part) => {
-    const chunk = "toolCallId" in part ? decided.get(part.toolCallId) : undefined;
+    const chunk = "toolCallId" in part ? results.get(part.toolCallId) : undefined;
     switch (chunk?.type) {
       case "tool-output-available":
         return { ...part, state: "output-available", output: chunk.output };

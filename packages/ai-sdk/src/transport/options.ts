@@ -42,7 +42,7 @@ export interface ChatTransportOptions {
    */
   readonly maxSteps?: number;
   /** Creates the `metadata` of the UI message from its complete result: usage, timing, model. @default none */
-  readonly messageMetadata?: (turn: ChatResult) => unknown;
+  readonly messageMetadata?: (result: ChatResult) => unknown;
   /**
    * Stores the id of a message in progress, so that `resume: true` of `useChat` continues it after a reload. Until
    * there is an id, it stores the key of the request, so that `regenerate()` gets the same message. Needs a proxy with

@@ -15,7 +15,7 @@ export interface StreamStorage {
   removeItem(key: string): unknown;
 }
 
-/** A message in progress in the storage: before its headers identified by its request, then by its id. */
+/** A stored message in progress. Its request identifies it until the response has headers, then its id. */
 export interface Progress {
   /** Id of the message at the proxy. */
   readonly streamId?: string;
@@ -30,6 +30,7 @@ export interface Progress {
 /** A request without a response so far. */
 export interface SentRequest {
   readonly idempotencyKey: string;
+  /** Hash of the request. */
   readonly fingerprint: string;
 }
 
@@ -40,7 +41,7 @@ export interface ProgressStore {
   remove(chatId: string): Promise<unknown>;
 }
 
-/** Maximum waits for a storage, in milliseconds. A message is sent after its record is written. */
+/** Longest waits for a storage, in milliseconds. A message is sent only after its record is written. */
 const READ_MS = 3000;
 const WRITE_MS = 500;
 
@@ -72,12 +73,13 @@ export function createProgressStore(client: Client, storage: StreamStorage | und
 /** Validates a record, since any script of the page may have written it. */
 function parseProgress(text: string | null | undefined): Progress | undefined {
   if (!text) return undefined;
-  const { streamId, sent, messageId, earlier } = JSON.parse(text) as Loose<Progress>;
+  const { streamId, sent, messageId, earlier } = JSON.parse(text) as Unchecked<Progress>;
   if (typeof messageId !== "string" || !Array.isArray(earlier)) return undefined;
   if (typeof streamId === "string") return { streamId, messageId, earlier };
-  const { idempotencyKey, fingerprint } = (sent ?? {}) as Loose<SentRequest>;
+  const { idempotencyKey, fingerprint } = (sent ?? {}) as Unchecked<SentRequest>;
   if (typeof idempotencyKey !== "string" || typeof fingerprint !== "string") return undefined;
   return { sent: { idempotencyKey, fingerprint }, messageId, earlier };
 }
 
-type Loose<Type> = { readonly [Name in keyof Type]?: unknown };
+/** A value from a storage: each field may be missing or have a wrong type. */
+type Unchecked<Type> = { readonly [Name in keyof Type]?: unknown };

@@ -11,12 +11,12 @@ type AnyPart = UIMessage["parts"][number] & {
 };
 
 /**
- * Converts the parts of a message to chunks, since a resumed message begins anew. A tool call becomes chunks that do
- * not run it again.
+ * Converts the parts of earlier steps to chunks, since the page of a resumed message is empty. The chunks of a tool call
+ * do not run it again.
  */
 export function* replayParts(parts: UIMessage["parts"]): Generator<UIMessageChunk> {
-  for (const [at, part] of (parts as readonly AnyPart[]).entries()) {
-    const id = `earlier-${at}`;
+  for (const [index, part] of (parts as readonly AnyPart[]).entries()) {
+    const id = `earlier-${index}`;
     if (part.type === "step-start") yield { type: "start-step" };
     else if (part.type === "text" || part.type === "reasoning") {
       yield { type: `${part.type}-start`, id };

@@ -12,11 +12,11 @@ import { toDefinitions } from "./tools.js";
  */
 export async function createChatRequest(
   client: Client,
-  { model: usual, instructions, params, tools = {} }: ChatTransportOptions,
+  { model: defaultModel, instructions, params, tools = {} }: ChatTransportOptions,
   messages: readonly ModelMessage[],
   body: object = {},
 ): Promise<{ body: ChatRequest; checks: boolean }> {
-  const { model = usual, ...fields } = body as { readonly model?: string };
+  const { model = defaultModel, ...fields } = body as { readonly model?: string };
   const content = typeof instructions === "function" ? await instructions() : instructions;
   const system = content ? [{ role: "system", content }] : [];
   const { warnings, ...request } = await toRequest(

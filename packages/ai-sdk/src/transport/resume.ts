@@ -8,8 +8,8 @@ import { streamChunks } from "./step.js";
 import type { ToolContext } from "./tools.js";
 import { watchHeaders } from "./watch-headers.js";
 
-/** A message in progress that has begun. */
-type Begun = Progress & { readonly streamId: string };
+/** A message in progress with an id. */
+type StartedProgress = Progress & { readonly streamId: string };
 
 type Reconnect = Parameters<ChatTransport<UIMessage>["reconnectToStream"]>[0];
 
@@ -25,15 +25,15 @@ export function createResumption(
 
   async function resume(request: Reconnect): Promise<ReadableStream<UIMessageChunk> | null> {
     const { chatId, abortSignal } = request;
-    const turn = (resumptions.get(chatId) ?? 0) + 1;
-    resumptions.set(chatId, turn);
-    const known = await progressStore.read(chatId);
-    // a message without an id had not begun: `regenerate()` gets it with the same key
-    if (known?.streamId === undefined) return null;
-    const progress = { ...known, streamId: known.streamId };
+    const resumption = (resumptions.get(chatId) ?? 0) + 1;
+    resumptions.set(chatId, resumption);
+    const stored = await progressStore.read(chatId);
+    // a message without an id has not begun: `regenerate()` gets it with the same key
+    if (stored?.streamId === undefined) return null;
+    const progress = { ...stored, streamId: stored.streamId };
     // a later resumption, as in React's strict mode, takes over the message
     const stopUnlessReplaced = () => {
-      if (resumptions.get(chatId) === turn) stop(request, progress);
+      if (resumptions.get(chatId) === resumption) stop(request, progress);
     };
     if (abortSignal?.aborted) {
       stopUnlessReplaced();
@@ -48,14 +48,17 @@ export function createResumption(
     try {
       await Promise.race([opened, first]);
     } catch (error) {
-      if (!isGone(error)) throw error;
+      if (!isDeleted(error)) throw error;
       await progressStore.remove(chatId);
       return null;
     }
     return toStream(prependFirst(first, chunks), () => stream.abort());
   }
 
-  function subscribe({ chatId, headers, abortSignal }: Reconnect, { streamId, messageId, earlier }: Begun) {
+  function subscribe(
+    { chatId, headers, abortSignal }: Reconnect,
+    { streamId, messageId, earlier }: StartedProgress,
+  ) {
     let open = () => {};
     const opened = new Promise<void>((resolve) => {
       open = resolve;
@@ -70,24 +73,25 @@ export function createResumption(
   }
 
   /** Stops a message at the gateway. */
-  function stop({ chatId, headers }: Reconnect, { streamId }: Begun): void {
+  function stop({ chatId, headers }: Reconnect, { streamId }: StartedProgress): void {
     resumeChat(client, streamId, { headers: new Headers(headers), stopOnAbort: true }).abort();
     void progressStore.remove(chatId);
   }
 }
 
 /** Checks if the proxy no longer stores the message. */
-function isGone(error: unknown): boolean {
+function isDeleted(error: unknown): boolean {
   if (!isGatewayError(error)) return false;
   return error.name === "ValidationError" || (error.name === "APIError" && error.status === 404);
 }
 
+/** Yields a value that was already requested, then the other values. */
 async function* prependFirst<Value>(
   first: Promise<IteratorResult<Value, void>>,
   rest: AsyncGenerator<Value, void>,
 ): AsyncGenerator<Value, void> {
   try {
-    for (let step = await first; !step.done; step = await rest.next()) yield step.value;
+    for (let next = await first; !next.done; next = await rest.next()) yield next.value;
   } finally {
     await rest.return();
   }

@@ -10,7 +10,7 @@ export interface Step {
   readonly context: ToolContext;
   /** Chunks before the message: the start of the UI message. Sent with the first part. */
   readonly opening: Iterable<UIMessageChunk>;
-  readonly createMetadata: ((turn: ChatResult) => unknown) | undefined;
+  readonly createMetadata: ((result: ChatResult) => unknown) | undefined;
   /** Runs when the message is complete, before its tools run. */
   readonly onComplete: () => Promise<unknown>;
 }
@@ -26,21 +26,21 @@ export async function* streamChunks(step: Step): AsyncGenerator<UIMessageChunk, 
   const calls: Extract<MessagePart, { type: "tool-call" }>[] = [];
   let hasBegun = false;
   for await (const part of parts) {
-    // after a refusal there must be no message
+    // not earlier: a refused request must not create a message
     if (!hasBegun) yield* begin();
     if (part.type === "tool-call") calls.push(part);
     else yield* toChunk(part, context);
   }
   if (!hasBegun) yield* begin();
-  const turn = await stream.result();
-  // before the tools: a resumed message must not run them twice
+  const result = await stream.result();
+  // before the tools run: a resumed message must not run them twice
   if (calls.length > 0) await step.onComplete();
-  yield* runAll(calls, context);
+  yield* runCalls(calls, context);
   yield { type: "finish-step" };
-  const messageMetadata = createMetadata?.(turn);
+  const messageMetadata = createMetadata?.(result);
   yield {
     type: "finish",
-    finishReason: toFinishReason(turn).unified,
+    finishReason: toFinishReason(result).unified,
     ...(messageMetadata !== undefined && { messageMetadata }),
   };
   if (calls.length === 0) await step.onComplete();
@@ -70,8 +70,8 @@ function* toChunk(part: MessagePart, { tools }: ToolContext): Generator<UIMessag
   }
 }
 
-/** Runs the calls of a message in parallel, if they may run. Results keep the order of the calls. */
-async function* runAll(
+/** Checks the calls of a message, and runs the allowed calls in parallel. Results keep the order of the calls. */
+async function* runCalls(
   calls: readonly Extract<MessagePart, { type: "tool-call" }>[],
   context: ToolContext,
 ): AsyncGenerator<UIMessageChunk, void> {

@@ -41,9 +41,9 @@ export async function checkCall(
   const { toolCallId, toolName } = call;
   const tool = Object.hasOwn(context.tools, toolName) ? context.tools[toolName] : undefined;
   const dynamic = tool?.type === "dynamic";
-  const shown = { toolCallId, toolName, ...(dynamic && { dynamic }) };
+  const callFields = { toolCallId, toolName, ...(dynamic && { dynamic }) };
   const refuse = (errorText: string, input: unknown = call.text) => ({
-    chunks: [{ type: "tool-input-error" as const, ...shown, input, errorText }],
+    chunks: [{ type: "tool-input-error" as const, ...callFields, input, errorText }],
   });
   if (!tool)
     return refuse(`there is no tool ${toolName}; there are: ${Object.keys(context.tools).join(", ")}`);
@@ -52,7 +52,7 @@ export async function checkCall(
   if (checked && !checked.success)
     return refuse(`the arguments do not fit: ${checked.error.message}`, call.input);
   const input = checked ? checked.value : call.input;
-  const available = { type: "tool-input-available" as const, ...shown, input };
+  const available = { type: "tool-input-available" as const, ...callFields, input };
   if (await needsUserApproval(tool, { toolCallId, toolName, input }, context))
     return {
       chunks: [
@@ -72,7 +72,7 @@ export async function runCall(call: ModelCall, context: ToolContext): Promise<UI
   try {
     if (!tool?.execute) throw new Error(`the tool ${toolName} can't run here`);
     const options = { toolCallId, messages, context: undefined, ...(abortSignal && { abortSignal }) };
-    const output = await readLast(await tool.execute(call.input, options));
+    const output = await readOutput(await tool.execute(call.input, options));
     return { type: "tool-output-available", toolCallId, output };
   } catch (cause) {
     abortSignal?.throwIfAborted();
@@ -85,10 +85,10 @@ export async function runCall(call: ModelCall, context: ToolContext): Promise<UI
 }
 
 /** Returns the output of a tool as JSON. Of several outputs, the last one counts. */
-async function readLast(output: unknown): Promise<JSONValue> {
+async function readOutput(output: unknown): Promise<JSONValue> {
   let last = output;
   if (typeof output === "object" && output !== null && Symbol.asyncIterator in output)
-    for await (const one of output as AsyncIterable<unknown>) last = one;
+    for await (const next of output as AsyncIterable<unknown>) last = next;
   return JSON.parse(JSON.stringify(last) ?? "null");
 }
 
@@ -100,13 +100,13 @@ async function needsUserApproval(
   call: ModelCall,
   { messages, needsApproval }: ToolContext,
 ): Promise<boolean> {
-  const own = tool.needsApproval;
+  const ownRule = tool.needsApproval;
   const { toolCallId, input } = call;
   try {
     if (await needsApproval?.(call)) return true;
-    return typeof own === "function"
-      ? await own(input, { toolCallId, messages, context: undefined })
-      : own === true;
+    return typeof ownRule === "function"
+      ? await ownRule(input, { toolCallId, messages, context: undefined })
+      : ownRule === true;
   } catch {
     return true;
   }

@@ -8,7 +8,7 @@ import {
   type UIMessageChunk,
 } from "ai";
 import { toStream } from "../base/to-stream.js";
-import { addDecided, settleApprovals } from "./approvals.js";
+import { addCallResults, settleApprovals } from "./approvals.js";
 import type { ChatTransportOptions } from "./options.js";
 import { createProgressStore, type SentRequest } from "./progress-store.js";
 import { createChatRequest } from "./request.js";
@@ -17,7 +17,7 @@ import { streamChunks } from "./step.js";
 import type { ToolContext } from "./tools.js";
 import { watchHeaders } from "./watch-headers.js";
 
-type Sent<Message extends UIMessage> = Parameters<ChatTransport<Message>["sendMessages"]>[0];
+type SendOptions<Message extends UIMessage> = Parameters<ChatTransport<Message>["sendMessages"]>[0];
 
 /**
  * Creates a transport for `useChat` of the AI SDK that sends requests to the gateway through the Worker proxy. It needs
@@ -67,23 +67,23 @@ export function createChatTransport<Message extends UIMessage = UIMessage>(
   };
 
   async function* sendMessage(
-    sent: Sent<Message>,
+    sent: SendOptions<Message>,
     signal: AbortSignal,
   ): AsyncGenerator<UIMessageChunk, void> {
     const { chatId, headers, body } = sent;
-    const continued = findContinued(sent);
+    const continued = findContinuedMessage(sent);
     assertMaxSteps(continued, maxSteps);
-    const before = await progressStore.read(chatId);
+    const stored = await progressStore.read(chatId);
     const context: ToolContext = { tools, needsApproval, abortSignal: signal, messages: [] };
-    const decided = yield* settleApprovals(continued, context);
-    const settled = continued && addDecided(continued, decided);
+    const callResults = yield* settleApprovals(continued, context);
+    const settled = continued && addCallResults(continued, callResults);
     const messages = sent.messages.map((message) => (message === continued && settled ? settled : message));
-    const sendable = await convertToModelMessages(messages, { tools, ignoreIncompleteToolCalls: true });
-    const { body: request, checks } = await createChatRequest(client, options, sendable, body);
+    const modelMessages = await convertToModelMessages(messages, { tools, ignoreIncompleteToolCalls: true });
+    const { body: request, checks } = await createChatRequest(client, options, modelMessages, body);
     const messageId = continued?.id ?? generateId();
     const target = { messageId, earlier: settled?.parts ?? [] };
-    const key = createKey(client, request, before?.sent);
-    // before the request: a page reloaded right after it can request the same message
+    const key = createKey(client, request, stored?.sent);
+    // before the request, so that a page reloaded right after it can request the same message
     await (key ? progressStore.write(chatId, { sent: key, ...target }) : progressStore.remove(chatId));
     const onId = (streamId: string) => void progressStore.write(chatId, { streamId, ...target });
     const stream = streamChat(watchHeaders(client, { onId }), request, {
@@ -95,7 +95,7 @@ export function createChatTransport<Message extends UIMessage = UIMessage>(
     try {
       yield* streamChunks({
         stream,
-        context: { ...context, messages: sendable },
+        context: { ...context, messages: modelMessages },
         opening: [continued ? { type: "start" } : { type: "start", messageId }],
         createMetadata,
         onComplete: () => progressStore.remove(chatId),
@@ -115,24 +115,24 @@ export function createChatTransport<Message extends UIMessage = UIMessage>(
 function createKey(
   client: Client,
   request: ChatRequest,
-  before: SentRequest | undefined,
+  previous: SentRequest | undefined,
 ): SentRequest | undefined {
   const fingerprint = client.idempotencyKeys ? hashToId(request) : undefined;
   if (fingerprint === undefined) return undefined;
-  return before?.fingerprint === fingerprint ? before : { idempotencyKey: createRandomId(), fingerprint };
+  return previous?.fingerprint === fingerprint ? previous : { idempotencyKey: createRandomId(), fingerprint };
 }
 
 /** Creates the signal of a message. It aborts with the caller's signal or with `abort`. */
 function createLinkedSignal(caller: AbortSignal | undefined) {
-  const end = new AbortController();
-  const abort = () => end.abort(caller?.reason);
+  const controller = new AbortController();
+  const abort = () => controller.abort(caller?.reason);
   if (caller?.aborted) abort();
   caller?.addEventListener("abort", abort);
-  return { signal: end.signal, abort };
+  return { signal: controller.signal, abort };
 }
 
-/** Finds the message to continue: the message whose calls get results. */
-function findContinued<Message extends UIMessage>(sent: Sent<Message>): Message | undefined {
+/** Finds the assistant message that the response continues, after results of its calls. Undefined for a new one. */
+function findContinuedMessage<Message extends UIMessage>(sent: SendOptions<Message>): Message | undefined {
   const { messages, messageId, trigger } = sent;
   if (trigger === "regenerate-message") return undefined;
   const named = messages.find(({ id, role }) => id === messageId && role === "assistant");

@@ -10,11 +10,12 @@ interface HeaderListeners {
 }
 
 /**
- * Creates a client for one message that reports its headers: the user may leave the page while the model still thinks.
+ * Creates a client for one message that reports the headers of the response. A message can then be resumed although the
+ * page closes before the first token.
  */
 export function watchHeaders(client: Client, { onId, onOpen }: HeaderListeners): Client {
-  const fetch: Client["fetch"] = async (...given) => {
-    const response = await client.fetch(...given);
+  const fetch: Client["fetch"] = async (...args) => {
+    const response = await client.fetch(...args);
     const id = response.headers.get("x-stream-id");
     if (id) onId?.(id);
     if (response.status === 200) onOpen?.();

@@ -34,8 +34,8 @@ export function createVideoModel(
       const { body, checks, warnings } = await toRequest(modelId, options);
       const call: Call = { client, path: PATH, body };
       const watched = watchCall(client);
-      const sent = createVideoTask(watched.client, body, { ...toRequestOptions(options), checks });
-      const handle: VideoTaskHandle = await sent.catch((error) => {
+      const requestOptions = { ...toRequestOptions(options), checks };
+      const handle = await createVideoTask(watched.client, body, requestOptions).catch((error) => {
         throw toCallError(call, error);
       });
       const { createdAt = Date.now(), model = modelId } = handle;
@@ -61,14 +61,14 @@ export function createVideoModel(
 
 /** Validates an operation, which may come from a storage. */
 function readHandle(operation: JSONValue): VideoTaskHandle {
-  if (isReference(operation)) return operation;
+  if (isHandle(operation)) return operation;
   throw new InvalidArgumentError({
     argument: "operation",
     message: "operation: must be what startVideo returned, { id, model, … }",
   });
 }
 
-function isReference(operation: unknown): operation is VideoTaskHandle {
+function isHandle(operation: unknown): operation is VideoTaskHandle {
   return typeof (operation as { readonly id?: unknown } | null | undefined)?.id === "string";
 }
 

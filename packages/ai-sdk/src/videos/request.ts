@@ -8,16 +8,16 @@ import { toURL } from "../base/files.js";
 import { readFields } from "../base/provider-options.js";
 import { createWarnings } from "../base/warnings.js";
 
-/** A file of a request, with its use. */
-interface Medium {
+/** A file of a request. */
+interface MediaItem {
   readonly kind: "image" | "video" | "audio";
   readonly role: "first_frame" | "last_frame" | "reference";
   readonly url: string;
 }
 
 /**
- * Converts a call of the SDK to a request. Keeps settings that the model does not accept, so that the rules refuse them
- * before anything is sent. A silently changed resolution would be paid.
+ * Converts a call of the SDK to a request. Keeps settings that the model does not accept: the client's rules refuse them
+ * before anything is sent. A video with a silently changed resolution would be paid.
  */
 export async function toRequest(model: string, options: CallOptions) {
   const known = models[model as VideoModel];
@@ -26,9 +26,9 @@ export async function toRequest(model: string, options: CallOptions) {
   if (options.fps !== undefined) warnings.unsupported("fps");
   const media = await readMedia(options);
   const common = toSettings(options, row?.resolutions);
-  const more = readFields(options.providerOptions);
+  const providerFields = readFields(options.providerOptions);
   const { prompt, generateAudio } = options;
-  // a silent model lacks this field
+  // a model without sound lacks this field
   const isSilent = row?.family === "1-0-pro-fast" && generateAudio === false;
   const hasAudio = generateAudio !== undefined && !isSilent;
   const body: object =
@@ -39,12 +39,12 @@ export async function toRequest(model: string, options: CallOptions) {
             ...(prompt !== undefined && { prompt }),
             ...(media.length > 0 && { media: media.map(toBetaItem) }),
           },
-          parameters: { ...common, ...(hasAudio && { audio: generateAudio }), ...more },
+          parameters: { ...common, ...(hasAudio && { audio: generateAudio }), ...providerFields },
         }
       : {
           ...common,
           ...(hasAudio && { generate_audio: generateAudio }),
-          ...more,
+          ...providerFields,
           model,
           content: [...(prompt ? [{ type: "text", text: prompt }] : []), ...media.map(toGammaItem)],
         };
@@ -65,10 +65,14 @@ function toSettings({ resolution, duration, aspectRatio, seed }: CallOptions, kn
 function toResolution(resolution: string, known: readonly string[]): string {
   const height = Math.min(...resolution.split("x").map(Number));
   const name = height === 2160 ? "4k" : `${height}p`;
-  return known.find((one) => one.toLowerCase() === name) ?? name;
+  return known.find((resolutionName) => resolutionName.toLowerCase() === name) ?? name;
 }
 
-async function readMedia({ image, frameImages = [], inputReferences = [] }: CallOptions): Promise<Medium[]> {
+async function readMedia({
+  image,
+  frameImages = [],
+  inputReferences = [],
+}: CallOptions): Promise<MediaItem[]> {
   const hasFirst = frameImages.some(({ frameType }) => frameType === "first_frame");
   const frames =
     image && !hasFirst ? [{ frameType: "first_frame" as const, image }, ...frameImages] : frameImages;
@@ -87,20 +91,20 @@ async function readMedia({ image, frameImages = [], inputReferences = [] }: Call
 }
 
 /** Finds the kind of a reference. A link without a type may be an `asset://` or an image. */
-function findKind(file: VideoFile): Medium["kind"] {
+function findKind(file: VideoFile): MediaItem["kind"] {
   const type = file.mediaType ?? "";
   if (type.startsWith("video/") || (file.type === "url" && /\.(mp4|mov|webm)(\?|$)/i.test(file.url)))
     return "video";
   return type.startsWith("audio/") ? "audio" : "image";
 }
 
-function toBetaItem({ kind, role, url }: Medium) {
+function toBetaItem({ kind, role, url }: MediaItem) {
   return { type: role === "reference" ? `reference_${kind}` : role, url };
 }
 
-function toGammaItem({ kind, role, url }: Medium) {
+function toGammaItem({ kind, role, url }: MediaItem) {
   const name = `${kind}_url`;
   // only images have known roles
-  const use = role === "reference" ? `reference_${kind}` : role;
-  return { type: name, [name]: { url }, ...(kind === "image" && { role: use }) };
+  const itemRole = role === "reference" ? `reference_${kind}` : role;
+  return { type: name, [name]: { url }, ...(kind === "image" && { role: itemRole }) };
 }

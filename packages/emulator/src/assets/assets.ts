@@ -1,6 +1,6 @@
 import { checkRequest } from "@sluice/core/schemas";
 import type { FileEndpointOptions } from "../files/files.js";
-import { type Checked, checkAgainst, parseBody } from "../server/check.js";
+import { type Checked, parseBody, validate } from "../server/check.js";
 import { cut } from "../server/cut.js";
 import type { Exchange } from "../server/exchange.js";
 import { createExpiringMap } from "../server/expiring-map.js";
@@ -20,6 +20,7 @@ interface Asset {
   readonly fails: boolean;
 }
 
+/** An asset is ready after the minimum, and a part of the spread that its request decides. */
 const MIN_MS = 6000;
 const SPREAD_MS = 3000;
 const SLOW_MS = 60_000;
@@ -49,8 +50,8 @@ export function createAssets({ state, clock, speed, refuse, takeFailure, files }
 
     const digest = hash(exchange.text);
     const id = `asset-${digest}-${count.next()}`;
-    const usual = MIN_MS + (Number.parseInt(digest.slice(0, 6), 16) % SPREAD_MS);
-    const readyAt = clock.now() + (faults.names.has("slow") ? SLOW_MS : usual) / speed;
+    const usualMs = MIN_MS + (Number.parseInt(digest.slice(0, 6), 16) % SPREAD_MS);
+    const readyAt = clock.now() + (faults.names.has("slow") ? SLOW_MS : usualMs) / speed;
     assets.set(id, { name: cut(faults.text, MAX_NAME_CHARACTERS), readyAt, fails: faults.names.has("fail") });
     return respondJSON({ Id: id }, takeFailure(faults, exchange), exchange.request.signal);
   }
@@ -84,9 +85,9 @@ export function createAssets({ state, clock, speed, refuse, takeFailure, files }
 /** Checks JSON, or a form with the same field names. In a form, `URL` may be a file. */
 function checkAsset(exchange: Exchange): Checked<{ readonly Name: string }> {
   const { form, request } = exchange;
-  if (form) return checkAgainst(exchange, Object.fromEntries(form), checkRequest, "asset");
+  if (form) return validate(exchange, Object.fromEntries(form), checkRequest, "asset");
   if (/^multipart\//i.test(request.headers.get("content-type") ?? ""))
     return { refusal: createBadRequest("The body is not valid multipart/form-data.", "body") };
   const parsed = parseBody(exchange);
-  return "refusal" in parsed ? parsed : checkAgainst(exchange, parsed.body, checkRequest, "asset");
+  return "refusal" in parsed ? parsed : validate(exchange, parsed.body, checkRequest, "asset");
 }

@@ -14,17 +14,23 @@ export interface Reply {
   readonly finishReason: "stop" | "length" | "content_filter" | "tool_calls";
 }
 
+/** Tokens of a reply that the faults `length` and `filter` cut. */
 const FAULT_TOKENS = 24;
 
 /**
- * Cuts a draft at `stop`, by the faults that cut, and at `max_tokens`. Thinking counts towards `max_tokens`, but uses
- * at most half of it.
+ * Cuts a draft at `stop`, by the faults `length` and `filter`, and at `max_tokens`. Thinking counts towards
+ * `max_tokens`, and uses at most half of it.
  *
- * @param id part of the ids of tool calls, `call_<id>_0` and so on
+ * @param id infix of the ids of tool calls, `call_<id>_0`
  */
 export function applyBudget(draft: Draft, job: ChatJob, id: string): Reply {
   let content = tokenize(cutAtStop(draft.content, job.stops));
-  const calls = draft.calls.map(({ name, arguments: text }) => ({ name, fragments: tokenize(text) }));
+  const thinking = tokenize(draft.reasoning);
+  const calls = draft.calls.map((call, index) => ({
+    id: `call_${id}_${index}`,
+    name: call.name,
+    fragments: tokenize(call.arguments),
+  }));
   let finishReason: Reply["finishReason"] = calls.length > 0 ? "tool_calls" : "stop";
   for (const [fault, reason] of [
     ["length", "length"],
@@ -35,38 +41,30 @@ export function applyBudget(draft: Draft, job: ChatJob, id: string): Reply {
     finishReason = reason;
   }
 
-  const said = content.length + sum(calls.map(({ fragments }) => fragments.length));
-  const thought = tokenize(draft.reasoning);
-  if (thought.length + said <= job.maxTokens)
-    return { reasoning: thought, content, calls: addIds(calls), finishReason };
+  const whole = { reasoning: thinking, content, calls, finishReason };
+  const tokens = countCompletionTokens(whole);
+  if (tokens <= job.maxTokens) return whole;
 
-  const reasoning = thought.slice(0, Math.floor(job.maxTokens / 2));
+  const reasoning = thinking.slice(0, Math.floor(job.maxTokens / 2));
   let remaining = job.maxTokens - reasoning.length;
-  if (said > remaining) finishReason = "length";
-  const fitting = content.slice(0, remaining);
-  remaining -= fitting.length;
-  const callsInPart = calls.flatMap(({ name, fragments }) => {
-    const part = fragments.slice(0, remaining);
-    remaining -= part.length;
-    return part.length > 0 ? [{ name, fragments: part }] : [];
+  if (tokens - thinking.length > remaining) finishReason = "length";
+  const fittingContent = content.slice(0, remaining);
+  remaining -= fittingContent.length;
+  const fittingCalls = calls.flatMap((call) => {
+    const fragments = call.fragments.slice(0, remaining);
+    remaining -= fragments.length;
+    return fragments.length > 0 ? [{ ...call, fragments }] : [];
   });
-  return { reasoning, content: fitting, calls: addIds(callsInPart), finishReason };
-
-  function addIds(list: readonly { name: string; fragments: string[] }[]): Reply["calls"] {
-    return list.map((call, index) => ({ id: `call_${id}_${index}`, ...call }));
-  }
+  return { reasoning, content: fittingContent, calls: fittingCalls, finishReason };
 }
 
 /** Counts the tokens of a reply, thinking included. */
 export function countCompletionTokens({ reasoning, content, calls }: Reply): number {
-  return reasoning.length + content.length + sum(calls.map(({ fragments }) => fragments.length));
+  const inCalls = calls.reduce((total, { fragments }) => total + fragments.length, 0);
+  return reasoning.length + content.length + inCalls;
 }
 
 function cutAtStop(text: string, stops: readonly string[]): string {
   const starts = stops.map((stop) => text.indexOf(stop)).filter((start) => start >= 0);
   return starts.length > 0 ? text.slice(0, Math.min(...starts)) : text;
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
 }

@@ -7,7 +7,7 @@ import { refuseUnreachable } from "../server/fetch-media.js";
 import { hash } from "../server/hash.js";
 import { createEventStream, type HandlerResponse } from "../server/http.js";
 import { applyBudget, countCompletionTokens, type Reply } from "./budget.js";
-import { checkForeign } from "./foreign.js";
+import { checkChatRequest } from "./check-request.js";
 import { type ChatJob, readChatJob, readImageURLs } from "./job.js";
 import { createPace } from "./pace.js";
 import { type ChatScript, draftReply } from "./reply.js";
@@ -33,20 +33,20 @@ export function createChat({ clock, speed, refuse, takeFailure, fetchMedia, scri
   return { handle, clear };
 
   async function handle(exchange: Exchange): Promise<HandlerResponse> {
-    const checked = checkBody<ChatRequest>(exchange, checkForeign, "chat");
+    const checked = checkBody<ChatRequest>(exchange, checkChatRequest, "chat");
     if ("refusal" in checked) return checked.refusal;
     const job = readChatJob(checked.body, exchange.scripted?.faults);
     const refusal =
       refuse(job.faults, exchange) ?? (await refuseUnreachable(readImageURLs(checked.body), fetchMedia));
     if (refusal) return refusal;
 
-    const completion = await complete(job, exchange);
+    const completion = await createCompletion(job, exchange);
     return job.stream
       ? streamCompletion(completion, job, exchange)
       : sendCompletion(completion, job, exchange);
   }
 
-  async function complete(job: ChatJob, { text, request, scripted }: Exchange): Promise<Completion> {
+  async function createCompletion(job: ChatJob, { text, request, scripted }: Exchange): Promise<Completion> {
     const id = `${hash(text)}_${++count}`;
     const reply = applyBudget(await draftReply(job, script, scripted?.reply), job, id);
     const { prompt, cached } = cache.read(job.request, request.headers.get("authorization") ?? "");

@@ -1,4 +1,4 @@
-/** Values of a prompt that can become arguments of a tool. Numbers and quotes are used in order, once each. */
+/** Values of a prompt that can become arguments of a tool. Each number and each quote is used once, in order. */
 export interface Hints {
   readonly prompt: string;
   readonly quotes: string[];
@@ -32,7 +32,7 @@ export function findString(name: string, { prompt, quotes, locations }: Hints): 
   return TEXT_NAMES.test(name) && prompt !== "" ? prompt : undefined;
 }
 
-/** Removes a value that has become an argument. */
+/** Removes a value from the hints after it became an argument. */
 export function removeUsed(value: unknown, { quotes, numbers }: Hints): void {
   if (value === quotes[0]) quotes.shift();
   if (value === numbers[0]) numbers.shift();

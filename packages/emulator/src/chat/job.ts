@@ -21,8 +21,8 @@ export interface ChatJob {
   readonly faults: Faults<keyof typeof faultTables.chat>;
   /** Number of user messages: the number of this turn. */
   readonly turn: number;
-  /** User message before the last one. */
-  readonly earlier: string | undefined;
+  /** Previous user message, without its faults. */
+  readonly previousPrompt: string | undefined;
   /** URLs of the images of the last user message. */
   readonly images: readonly string[];
   /** Tool messages at the end of the request: results the model has not replied to. */
@@ -54,13 +54,13 @@ export interface ToolResult {
 /**
  * Reads a checked request.
  *
- * @param added faults of the script, `[[drop]]`
+ * @param scriptedFaults faults of the script, `[[drop]]`
  */
-export function readChatJob(request: ChatRequest, added?: string): ChatJob {
+export function readChatJob(request: ChatRequest, scriptedFaults?: string): ChatJob {
   const users = request.messages.filter(({ role }) => role === "user");
   const last = users.at(-1);
-  const before = users.at(-2);
-  const faults = readFaults(last ? readText(last) : "", faultTables.chat, added);
+  const previous = users.at(-2);
+  const faults = readFaults(last ? readText(last) : "", faultTables.chat, scriptedFaults);
   const wantsJSON = "response_format" in request && request.response_format?.type === "json_object";
   const tools = "tools" in request ? request.tools : undefined;
   return {
@@ -69,7 +69,7 @@ export function readChatJob(request: ChatRequest, added?: string): ChatJob {
     prompt: faults.text,
     faults,
     turn: users.length,
-    earlier: before && readFaults(readText(before), faultTables.chat).text,
+    previousPrompt: previous && readFaults(readText(previous), faultTables.chat).text,
     images: last ? readImages(last) : [],
     toolResults: readToolResults(request.messages),
     effort: readEffort(request),

@@ -1,13 +1,12 @@
+import { isRecord } from "@sluice/core/extend";
+
 /** A JSON Schema from a request: any keyword may be missing or have a wrong type. */
 export type Schema = Readonly<Record<string, unknown>>;
 
 const MAX_DEPTH = 64;
+const ROUNDING_ERROR = 1e-9;
 
-export function isObject(value: unknown): value is Schema {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** Finds the schema of a local reference (`#/$defs/place`), or returns undefined. */
+/** Finds the schema of a local reference, `#/$defs/place`. Undefined for another reference. */
 export function resolveRef(ref: unknown, root: unknown): unknown {
   if (typeof ref !== "string" || !ref.startsWith("#")) return undefined;
   let found = root;
@@ -18,15 +17,20 @@ export function resolveRef(ref: unknown, root: unknown): unknown {
   return found;
 }
 
-/** Checks `value` by the keywords of `schema` that tools use. Ignores other keywords. */
+/**
+ * Checks `value` by the keywords of `schema` that tools use. Ignores other keywords.
+ *
+ * @param root the whole schema, for references
+ */
 export function satisfies(schema: unknown, value: unknown, root: unknown, depth = 0): boolean {
   if (typeof schema === "boolean") return schema;
-  if (!isObject(schema) || depth > MAX_DEPTH) return true;
-  const matchesPart = (part: unknown, of = value) => satisfies(part, of, root, depth + 1);
+  if (!isRecord(schema) || depth > MAX_DEPTH) return true;
+  const matchesPart = (part: unknown, target = value) => satisfies(part, target, root, depth + 1);
+  const options = toList(schema.enum);
   return (
     (schema.$ref === undefined || matchesPart(resolveRef(schema.$ref, root))) &&
     (!("const" in schema) || isEqual(schema.const, value)) &&
-    toList(schema.enum).every(() => toList(schema.enum).some((option) => isEqual(option, value))) &&
+    (options.length === 0 || options.some((option) => isEqual(option, value))) &&
     hasType(schema.type, value) &&
     toList(schema.allOf).every((part) => matchesPart(part)) &&
     (!schema.anyOf || toList(schema.anyOf).some((part) => matchesPart(part))) &&
@@ -36,11 +40,12 @@ export function satisfies(schema: unknown, value: unknown, root: unknown, depth 
     (typeof value !== "number" || fitsNumber(schema, value)) &&
     (typeof value !== "string" || fitsString(schema, value)) &&
     (!Array.isArray(value) || fitsArray(schema, value, matchesPart)) &&
-    (!isObject(value) || fitsObject(schema, value, matchesPart))
+    (!isRecord(value) || fitsObject(schema, value, matchesPart))
   );
 }
 
-type MatchesPart = (part: unknown, of?: unknown) => boolean;
+/** Checks a value by a part of the schema. */
+type MatchesPart = (part: unknown, target?: unknown) => boolean;
 
 function fitsNumber(schema: Schema, value: number): boolean {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
@@ -52,7 +57,7 @@ function fitsNumber(schema: Schema, value: number): boolean {
     (exclusiveMaximum !== true || value < toNumber(maximum, Infinity)) &&
     value > toNumber(exclusiveMinimum, -Infinity) &&
     value < toNumber(exclusiveMaximum, Infinity) &&
-    (multipleOf === undefined || Math.abs(quotient - Math.round(quotient)) < 1e-9)
+    (multipleOf === undefined || Math.abs(quotient - Math.round(quotient)) < ROUNDING_ERROR)
   );
 }
 
@@ -75,6 +80,7 @@ function fitsString({ minLength, maxLength, pattern, format }: Schema, value: st
 }
 
 function fitsArray(schema: Schema, value: readonly unknown[], matchesPart: MatchesPart): boolean {
+  // older drafts list the schemas of the first items in `items`
   const first = toList(schema.prefixItems ?? (Array.isArray(schema.items) ? schema.items : []));
   const rest = Array.isArray(schema.items) ? schema.additionalItems : schema.items;
   return (
@@ -88,11 +94,11 @@ function fitsArray(schema: Schema, value: readonly unknown[], matchesPart: Match
 }
 
 function fitsObject(schema: Schema, value: Schema, matchesPart: MatchesPart): boolean {
-  const properties = isObject(schema.properties) ? schema.properties : {};
-  const patterns = Object.entries(isObject(schema.patternProperties) ? schema.patternProperties : {});
+  const properties = isRecord(schema.properties) ? schema.properties : {};
+  const patterns = Object.entries(isRecord(schema.patternProperties) ? schema.patternProperties : {});
   // draft 7 has one keyword where later drafts have two
   const dependents = ["dependencies", "dependentRequired", "dependentSchemas"].flatMap((name) =>
-    Object.entries(isObject(schema[name]) ? schema[name] : {}),
+    Object.entries(isRecord(schema[name]) ? schema[name] : {}),
   );
   const has = (name: unknown) => Object.hasOwn(value, String(name));
   const keys = Object.keys(value);
@@ -118,7 +124,7 @@ function hasType(type: unknown, value: unknown): boolean {
   return [type].flat().some((name) => {
     if (name === "integer") return Number.isInteger(value);
     if (name === "array") return Array.isArray(value);
-    if (name === "object") return isObject(value);
+    if (name === "object") return isRecord(value);
     if (name === "null") return value === null;
     return typeof value === name;
   });
@@ -134,22 +140,21 @@ function matches(pattern: unknown, value: string): boolean {
 }
 
 /** Compares JSON values and ignores the order of their names. */
-export function isEqual(one: unknown, other: unknown): boolean {
-  return toCanonical(one) === toCanonical(other);
+export function isEqual(left: unknown, right: unknown): boolean {
+  return toCanonical(left) === toCanonical(right);
 }
 
+/** Formats a value as JSON with sorted names. */
 function toCanonical(value: unknown): string {
   return JSON.stringify(value, (_, part) =>
-    isObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
+    isRecord(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
   );
 }
 
-/** Returns `value` if it is an array, else an empty array. */
 export function toList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Returns `value` if it is a number, else `otherwise`. */
-export function toNumber(value: unknown, otherwise: number): number {
-  return typeof value === "number" ? value : otherwise;
+export function toNumber(value: unknown, fallback: number): number {
+  return typeof value === "number" ? value : fallback;
 }

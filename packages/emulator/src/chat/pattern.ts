@@ -2,17 +2,17 @@
  * Creates a string that a simple regular expression is likely to match: literals, classes, groups, alternatives and
  * counts. Skips look-arounds and back-references, so the caller must check the result.
  *
- * @param extra number of repetitions beyond the minimum, for longer results (`minLength`)
+ * @param extra number of repetitions beyond the minimum, for a longer string (`minLength`)
  */
 export function generateMatch(pattern: string, extra: number): string {
-  let at = 0;
+  let index = 0;
   return readAlternatives();
 
   /** Reads all alternatives and returns the first. */
   function readAlternatives(): string {
     const first = readSequence();
-    while (pattern[at] === "|") {
-      at++;
+    while (pattern[index] === "|") {
+      index++;
       readSequence();
     }
     return first;
@@ -20,7 +20,7 @@ export function generateMatch(pattern: string, extra: number): string {
 
   function readSequence(): string {
     let text = "";
-    while (at < pattern.length && pattern[at] !== "|" && pattern[at] !== ")") {
+    while (index < pattern.length && pattern[index] !== "|" && pattern[index] !== ")") {
       const piece = readAtom();
       text += piece.repeat(Math.min(readCount(), MAX_REPEATS));
     }
@@ -28,49 +28,49 @@ export function generateMatch(pattern: string, extra: number): string {
   }
 
   function readAtom(): string {
-    const sign = pattern[at++] ?? "";
-    if (sign === "(") return readGroup();
-    if (sign === "[") return pickCharacter(readClass());
-    if (sign === "\\") return readEscape();
-    if (sign === "^" || sign === "$") return "";
-    return sign === "." ? "a" : sign;
+    const character = pattern[index++] ?? "";
+    if (character === "(") return readGroup();
+    if (character === "[") return pickCharacter(readClass());
+    if (character === "\\") return readEscape();
+    if (character === "^" || character === "$") return "";
+    return character === "." ? "a" : character;
   }
 
   function readGroup(): string {
-    const [prefix = ""] = /^\?(?:[:=!]|<[=!]|<\w+>)/.exec(pattern.slice(at)) ?? [];
-    at += prefix.length;
+    const [prefix = ""] = /^\?(?:[:=!]|<[=!]|<\w+>)/.exec(pattern.slice(index)) ?? [];
+    index += prefix.length;
     const inner = readAlternatives();
-    at++;
+    index++;
     return /[=!]$/.test(prefix) ? "" : inner;
   }
 
   function readEscape(): string {
-    const sign = pattern[at++] ?? "";
-    if (sign === "d") return "1";
-    if (sign === "s" || sign === "S") return sign === "s" ? " " : "a";
-    if (sign === "b" || sign === "B") return "";
-    if (sign === "w" || sign === "D") return "a";
-    if (sign === "W") return "-";
-    if (sign === "p" || sign === "P") {
-      const [property = ""] = /^\{[^}]*\}/.exec(pattern.slice(at)) ?? [];
-      at += property.length;
+    const character = pattern[index++] ?? "";
+    if (character === "d") return "1";
+    if (character === "s" || character === "S") return character === "s" ? " " : "a";
+    if (character === "b" || character === "B") return "";
+    if (character === "w" || character === "D") return "a";
+    if (character === "W") return "-";
+    if (character === "p" || character === "P") {
+      const [property = ""] = /^\{[^}]*\}/.exec(pattern.slice(index)) ?? [];
+      index += property.length;
       return /^\{(?:N|Nd)\}$/.test(property) ? "1" : /Lu|Upper/.test(property) ? "A" : "a";
     }
-    return { n: "\n", t: "\t", r: "\r" }[sign] ?? sign;
+    return { n: "\n", t: "\t", r: "\r" }[character] ?? character;
   }
 
   /** Reads a character class after its first bracket, and returns the class with both brackets. */
   function readClass(): string {
-    const start = at - 1;
-    if (pattern[at] === "^") at++;
-    while (at < pattern.length && pattern[at] !== "]") at += pattern[at] === "\\" ? 2 : 1;
-    at++;
-    return pattern.slice(start, at);
+    const start = index - 1;
+    if (pattern[index] === "^") index++;
+    while (index < pattern.length && pattern[index] !== "]") index += pattern[index] === "\\" ? 2 : 1;
+    index++;
+    return pattern.slice(start, index);
   }
 
   function readCount(): number {
-    const [found = "", min, comma, max] = /^(?:\{(\d+)(,?)(\d*)\}|[*+?])\??/.exec(pattern.slice(at)) ?? [];
-    at += found.length;
+    const [found = "", min, comma, max] = /^(?:\{(\d+)(,?)(\d*)\}|[*+?])\??/.exec(pattern.slice(index)) ?? [];
+    index += found.length;
     if (found === "") return 1;
     if (found.startsWith("?")) return Math.min(extra, 1);
     if (min === undefined) return (found.startsWith("+") ? 1 : 0) + extra;
@@ -90,7 +90,7 @@ const PRINTABLE = [
 function pickCharacter(characterClass: string): string {
   try {
     const member = new RegExp(`^${characterClass}$`, "u");
-    return PRINTABLE.find((sign) => member.test(sign)) ?? [...characterClass.slice(1, -1)][0] ?? "";
+    return PRINTABLE.find((character) => member.test(character)) ?? [...characterClass.slice(1, -1)][0] ?? "";
   } catch {
     return "";
   }

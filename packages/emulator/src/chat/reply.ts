@@ -1,6 +1,6 @@
 import type { ChatRequest } from "@sluice/core";
+import type { ScriptedReply } from "../server/exchange.js";
 import { hash } from "../server/hash.js";
-import type { ScriptedReply } from "../server/scripted.js";
 import { readHints } from "./hints.js";
 import type { ChatJob } from "./job.js";
 import { readText } from "./message-text.js";
@@ -105,7 +105,7 @@ function describeImage(url: string): string {
   return `an inline ${type} of ${bytes} bytes`;
 }
 
-function readSubject({ request, prompt, turn, earlier }: ChatJob): Subject {
+function readSubject({ request, prompt, turn, previousPrompt }: ChatJob): Subject {
   const spoken = request.messages.map((message) => [message.role, readText(message)]);
   return {
     topic: trimEnd(shorten(prompt.replace(LEAD_IN, ""))) || trimEnd(shorten(prompt)) || "nothing yet",
@@ -113,7 +113,7 @@ function readSubject({ request, prompt, turn, earlier }: ChatJob): Subject {
     model: request.model,
     seed: hash(JSON.stringify([request.model, spoken])),
     turn,
-    earlier: earlier === undefined ? undefined : trimEnd(shorten(earlier)),
+    previousPrompt: previousPrompt === undefined ? undefined : trimEnd(shorten(previousPrompt)),
   };
 }
 

@@ -1,18 +1,21 @@
+import { isRecord } from "@sluice/core/extend";
 import { findString, type Hints, removeUsed } from "./hints.js";
-import { isObject, type Schema, satisfies, toList, toNumber } from "./json-schema.js";
+import { type Schema, satisfies, toList, toNumber } from "./json-schema.js";
 import { flatten, MAX_DEPTH, merge, toSchema } from "./merge-schemas.js";
 import { generateMatch } from "./pattern.js";
 
+/** Location of a value in the sample. */
 interface Location {
   /** Name of the property. An item has the name of its array. */
   readonly name: string;
   readonly depth: number;
-  /** Position in an array, so that items differ. */
+  /** Index in the array, so that its items differ. Otherwise 0. */
   readonly index: number;
 }
 
-/** Below this depth, only required properties are created. */
-const MODEST_DEPTH = 3;
+/** At this depth and below, only required properties and items are created. */
+const DEEP = 3;
+/** Maximum number of values in a sample. Further values are null. */
 const MAX_VALUES = 20_000;
 
 /**
@@ -25,18 +28,16 @@ export function sample(schema: unknown, hints: Hints): unknown {
 
   function createValue(given: unknown, location: Location): unknown {
     const plain = flatten(given, schema);
-    let nearest: unknown = null;
-    let isFirst = true;
-    if (++values > MAX_VALUES || location.depth > MAX_DEPTH) return nearest;
+    let first: unknown;
+    if (++values > MAX_VALUES || location.depth > MAX_DEPTH) return null;
     for (const candidate of listCandidates(plain, location)) {
       if (satisfies(given, candidate, schema)) {
         removeUsed(candidate, hints);
         return candidate;
       }
-      if (isFirst) nearest = candidate;
-      isFirst = false;
+      if (first === undefined) first = candidate;
     }
-    return nearest;
+    return first ?? null;
   }
 
   function* listCandidates(plain: Schema, location: Location): Generator<unknown> {
@@ -54,7 +55,7 @@ export function sample(schema: unknown, hints: Hints): unknown {
   }
 
   function* listHinted(plain: Schema, { name, index }: Location): Generator<unknown> {
-    // never use the prompt for a value with a format, or for later items
+    // a word of the prompt rarely has a format, and must not fill every item
     if (plain.format !== undefined || index > 0) return;
     const [type] = listTypes(plain);
     const text = type === "string" ? findString(name, hints) : undefined;
@@ -87,21 +88,21 @@ export function sample(schema: unknown, hints: Hints): unknown {
       const both = index === 0 && plain.contains !== undefined ? { allOf: [part, plain.contains] } : part;
       return createValue(both, { name, depth: depth + 1, index });
     };
-    const wanted =
-      depth < MODEST_DEPTH || plain.contains !== undefined ? Math.max(minItems, tuple.length, 1) : minItems;
-    const build = (length: number) => Array.from({ length }, (_, index) => createItem(index));
-    yield build(Math.min(wanted, toNumber(plain.maxItems, wanted), MAX_VALUES));
-    yield build(Math.min(minItems, MAX_VALUES));
+    const isFull = depth < DEEP || plain.contains !== undefined;
+    const wanted = isFull ? Math.max(minItems, tuple.length, 1) : minItems;
+    const createArray = (length: number) => Array.from({ length }, (_, index) => createItem(index));
+    yield createArray(Math.min(wanted, toNumber(plain.maxItems, wanted), MAX_VALUES));
+    yield createArray(Math.min(minItems, MAX_VALUES));
   }
 
   function* listObjects(plain: Schema, { depth }: Location): Generator<Schema> {
     const properties = toSchema(plain.properties);
     const required = toList(plain.required).map(String);
     const all = [...new Set([...required, ...Object.keys(properties)])];
-    const others = isObject(plain.additionalProperties) ? plain.additionalProperties : { type: "string" };
+    const others = isRecord(plain.additionalProperties) ? plain.additionalProperties : { type: "string" };
     const missing = toNumber(plain.minProperties, 0);
-    const build = (given: readonly string[]) => {
-      const names = addDependents(given, plain);
+    const createObject = (wanted: readonly string[]) => {
+      const names = addDependents(wanted, plain);
       const extra = Math.max(0, Math.min(missing, MAX_VALUES) - names.length);
       const filled = [...names, ...Array.from({ length: extra }, (_, index) => `key${index + 1}`)];
       return Object.fromEntries(
@@ -111,9 +112,9 @@ export function sample(schema: unknown, hints: Hints): unknown {
         }),
       );
     };
-    if (depth < MODEST_DEPTH) yield build(all);
-    yield build(required);
-    yield build(all);
+    if (depth < DEEP) yield createObject(all);
+    yield createObject(required);
+    yield createObject(all);
   }
 }
 
@@ -147,14 +148,14 @@ function round(value: number): number {
 
 function* listStrings(plain: Schema, { name, index }: Location): Generator<string> {
   const { format, pattern, minLength, maxLength } = plain;
-  const nth = index === 0 ? "" : ` ${index + 1}`;
+  const suffix = index === 0 ? "" : ` ${index + 1}`;
   if (typeof pattern === "string")
     for (const extra of [0, 1, 2, 4, 8, 16, 32, 64]) yield generateMatch(pattern, extra);
   if (typeof format === "string" && Object.hasOwn(formats, format)) yield formats[format]?.(index) ?? "";
-  const words = `${name ? `example ${name.replaceAll("_", " ")}` : "example"}${nth}`;
+  const words = `${name ? `example ${name.replaceAll("_", " ")}` : "example"}${suffix}`;
   yield words;
   const minimum = Math.min(toNumber(minLength, 0), 1_000_000);
-  const long = `${nth.trim()}${words}`.padEnd(minimum, " and more").trimEnd().padEnd(minimum, ".");
+  const long = `${suffix.trim()}${words}`.padEnd(minimum, " and more").trimEnd().padEnd(minimum, ".");
   yield [...long].slice(0, toNumber(maxLength, Infinity)).join("");
 }
 
@@ -181,15 +182,15 @@ function omitAlternatives({ anyOf, oneOf, ...base }: Schema): Schema {
   return base;
 }
 
-/** Lists the alternatives with `null` last. At a great depth `null` comes first, so that recursion ends. */
+/** Lists the alternatives with `null` last. Deep in the sample, `null` comes first, so that recursion ends. */
 function listAlternatives(plain: Schema, depth: number): readonly unknown[] {
   const branches = [...toList(plain.anyOf), ...toList(plain.oneOf)];
+  const isDeep = depth > DEEP;
   const getRank = (branch: unknown) => {
-    if (!isObject(branch)) return 1;
-    if (branch.type === "null") return depth > MODEST_DEPTH ? 0 : 3;
-    return depth > MODEST_DEPTH && (branch.$ref || branch.type === "object" || branch.type === "array")
-      ? 2
-      : 1;
+    if (!isRecord(branch)) return 1;
+    if (branch.type === "null") return isDeep ? 0 : 3;
+    const isNested = branch.$ref || branch.type === "object" || branch.type === "array";
+    return isDeep && isNested ? 2 : 1;
   };
   return branches.toSorted((a, b) => getRank(a) - getRank(b));
 }
@@ -206,12 +207,14 @@ function listTypes(plain: Schema): readonly unknown[] {
   return ["string", "number", "boolean", "object", "array", "null"];
 }
 
+/** Checks if a prompt contains the option as a whole word. */
 function isMentioned(option: unknown, prompt: string): boolean {
   if (typeof option !== "string" || option === "") return false;
   const literal = option.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
   return new RegExp(`(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`, "iu").test(prompt);
 }
 
+/** Returns the options from index `by` on, then those before it. */
 function rotate(options: readonly unknown[], by: number): unknown[] {
   const start = options.length > 0 ? by % options.length : 0;
   return [...options.slice(start), ...options.slice(0, start)];

@@ -26,7 +26,8 @@ export interface StreamPlan {
   readonly record: OpenRecord;
 }
 
-const DELTAS_BEFORE_FAILURE = 8;
+/** Maximum number of deltas of text before a failure. */
+const MAX_DELTAS_BEFORE_FAILURE = 8;
 const DONE = "data: [DONE]\n\n";
 
 /** Writes the frames of a completion: `chat.completion.chunk` objects as server-sent events, then `[DONE]`. */
@@ -65,9 +66,9 @@ const midwayError = createErrorBody(
 );
 
 /** Computes how many deltas come before a failure: all of the thinking and, if possible, only some of the text. */
-function computeFailureIndex(deltas: number, thoughts: number): number {
-  const said = deltas - thoughts;
-  return thoughts + Math.min(DELTAS_BEFORE_FAILURE, Math.ceil(said / 2));
+function computeFailureIndex(deltas: number, thinking: number): number {
+  const afterThinking = deltas - thinking;
+  return thinking + Math.min(MAX_DELTAS_BEFORE_FAILURE, Math.ceil(afterThinking / 2));
 }
 
 function toDeltas({ reasoning, content, calls }: Reply): object[] {

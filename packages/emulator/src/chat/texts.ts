@@ -14,7 +14,7 @@ export interface Subject {
   readonly seed: string;
   readonly turn: number;
   /** First words of the previous prompt. */
-  readonly earlier: string | undefined;
+  readonly previousPrompt: string | undefined;
 }
 
 const EMULATOR =
@@ -93,8 +93,8 @@ function findGreeting(text: string): string | undefined {
   return undefined;
 }
 
-function writeFollowUp({ turn, earlier }: Subject): string {
-  return `This is turn ${turn} of our conversation.${earlier ? ` Before it you wrote: “${earlier}”` : ""}`;
+function writeFollowUp({ turn, previousPrompt }: Subject): string {
+  return `This is turn ${turn} of our conversation.${previousPrompt ? ` Before it you wrote: “${previousPrompt}”` : ""}`;
 }
 
 const thoughts: readonly string[] = [

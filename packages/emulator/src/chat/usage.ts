@@ -1,4 +1,5 @@
 import type { ChatRequest, ChatRequestMessage } from "@sluice/core";
+import { deleteOldest } from "../server/bounded.js";
 import { hash } from "../server/hash.js";
 import type { ChatFamily } from "./job.js";
 import { readText } from "./message-text.js";
@@ -7,13 +8,14 @@ import { countTokens } from "./tokens.js";
 /** Tokens of a request and its reply. */
 export interface TokenCounts {
   readonly prompt: number;
-  /** Part of `prompt` shared with an earlier request. */
+  /** Tokens of `prompt` that an earlier request began with. */
   readonly cached: number;
   readonly completion: number;
-  /** Part of `completion` used for thinking. */
+  /** Tokens of `completion` that are thinking. */
   readonly reasoning: number;
 }
 
+/** Tokens of a message without its content, and of an image. Both are assumptions. */
 const PER_MESSAGE = 4;
 const PER_IMAGE = 256;
 const MAX_PREFIXES = 2000;
@@ -36,8 +38,8 @@ export function toUsage(family: ChatFamily, counts: TokenCounts) {
 }
 
 /**
- * Creates a prompt cache for 2,000 prefixes. Messages shared with an earlier request of the same key, model, tools and
- * `user_id` count as cached.
+ * Creates a prompt cache for 2,000 prefixes: the first messages of a request are cached if an earlier request with the
+ * same key, model, tools and `user_id` began with them.
  */
 export function createPromptCache() {
   const prefixes = new Set<string>();
@@ -53,18 +55,15 @@ export function createPromptCache() {
       prefix = hash(prefix + JSON.stringify(message));
       prompt += countMessageTokens(message);
       if (prefixes.has(prefix)) cached = prompt;
-      remember(prefix);
+      storePrefix(prefix);
     }
     return { prompt, cached };
   }
 
-  function remember(prefix: string) {
+  function storePrefix(prefix: string) {
     prefixes.delete(prefix);
     prefixes.add(prefix);
-    for (const oldest of prefixes) {
-      if (prefixes.size <= MAX_PREFIXES) break;
-      prefixes.delete(oldest);
-    }
+    deleteOldest(prefixes, MAX_PREFIXES);
   }
 }
 

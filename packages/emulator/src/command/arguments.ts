@@ -28,13 +28,13 @@ const OPTIONS: Rows = [
   ["--help", "this text"],
 ];
 
-const CODES: Rows = [
+const EXIT_CODES: Rows = [
   ["0", "stopped by a signal; after --, the code of the command"],
   ["1", "the port can't be used, or a request had no recording"],
   ["2", "a mistake in the arguments"],
 ];
 
-const BESIDE =
+const COMMAND_HELP =
   "A command after -- gets the address and a key as GATEWAY_URL and GATEWAY_API_KEY, and for OpenAI clients as OPENAI_BASE_URL and OPENAI_API_KEY. The port is then any free one.";
 
 /** Creates the text of `--help`. No line is longer than `width`. */
@@ -43,8 +43,8 @@ export function createHelp(width: number): string {
     wrap("Serves the Sluice emulator: the gateway, offline and free of charge.", width).join("\n"),
     formatRows(USAGE, width),
     formatRows(OPTIONS, width),
-    wrap(BESIDE, width).join("\n"),
-    `Exit codes:\n${formatRows(CODES, width)}`,
+    wrap(COMMAND_HELP, width).join("\n"),
+    `Exit codes:\n${formatRows(EXIT_CODES, width)}`,
   ];
   return parts.join("\n\n");
 }
@@ -67,15 +67,15 @@ const options = {
 
 /** Parses the arguments of the command. Throws an `Error` that names the wrong argument. */
 export function parseArguments(args: readonly string[]) {
-  const [own, command] = splitAt("--", args);
+  const [own, command] = splitCommand(args);
   const { values } = parseArgs({ args: own, options });
   const { port, key, speed, script, cors, differs, record, recordings, ...rest } = values;
   if (record !== undefined && recordings === undefined)
     throw new Error("--record needs a folder for the recorded exchanges: --recordings ./recordings");
   if (record !== undefined && !/^https?:$/.test(URL.parse(record)?.protocol ?? ""))
     throw new Error(`--record needs the address of the gateway, https://gateway.example.com, got ${record}.`);
-  const given = (["help", "version", "faults"] as const).find((name) => rest[name]);
-  const task = given ?? (record ? "record" : recordings ? "replay" : "emulate");
+  const printed = (["help", "version", "faults"] as const).find((name) => rest[name]);
+  const task = printed ?? (record ? "record" : recordings ? "replay" : "emulate");
   if (task !== "emulate")
     for (const [name, value] of Object.entries({ key, script, cors, differs, " <command>": command }))
       if (value) throw new Error(`--${name} has no use here: recordings and the list of faults ignore it.`);
@@ -103,12 +103,12 @@ export function parseArguments(args: readonly string[]) {
 /** Validated arguments of the command. */
 export type Arguments = ReturnType<typeof parseArguments>;
 
-/** Splits a list at the first `mark`, and drops the mark. */
-function splitAt(mark: string, list: readonly string[]): [before: string[], after: string[] | undefined] {
-  const at = list.indexOf(mark);
-  if (at === -1) return [[...list], undefined];
-  if (at === list.length - 1) throw new Error("-- needs a command after it: sluice-emulator -- vite");
-  return [list.slice(0, at), list.slice(at + 1)];
+/** Splits the arguments at the first `--`: own arguments, and a command with its arguments. */
+function splitCommand(args: readonly string[]): [own: string[], command: string[] | undefined] {
+  const index = args.indexOf("--");
+  if (index === -1) return [[...args], undefined];
+  if (index === args.length - 1) throw new Error("-- needs a command after it: sluice-emulator -- vite");
+  return [args.slice(0, index), args.slice(index + 1)];
 }
 
 /** Reads the version of this package. */

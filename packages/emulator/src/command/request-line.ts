@@ -46,7 +46,7 @@ export function describeExchange({
 }
 
 /** Formats a line: time, method, path, model, status, duration and the end. */
-export function format({ at, ms, method, path, model, status, end }: RequestLine): string {
+export function formatRequestLine({ at, ms, method, path, model, status, end }: RequestLine): string {
   const time = new Date(at).toTimeString().slice(0, 8);
   const columns = [
     applyStyle("dim", time),
@@ -72,11 +72,11 @@ function describeEnd(record: EmulatorRequest): string {
   const end =
     error ??
     (aborted ? `client disconnected${after}` : finished ? `finished${after}` : `connection broken${after}`);
-  const wanted = faults.map((fault) => ` [[${fault}]]`).join("");
-  const unknown = unknownFields.length > 0 ? `; not in the specification: ${unknownFields.join(", ")}` : "";
-  const noFault = unknownFaults.map((fault) => `[[${fault}]]`).join(" ");
-  const unknownFault = error === undefined && noFault ? `; not a fault: ${noFault}` : "";
-  return `${end}${wanted}${unknown}${unknownFault}`;
+  const requested = faults.map((fault) => ` [[${fault}]]`).join("");
+  const fields = unknownFields.length > 0 ? `; not in the specification: ${unknownFields.join(", ")}` : "";
+  const words = unknownFaults.map((fault) => `[[${fault}]]`).join(" ");
+  const noFaults = error === undefined && words ? `; not a fault: ${words}` : "";
+  return `${end}${requested}${fields}${noFaults}`;
 }
 
 function formatDuration(ms: number): string {
@@ -92,7 +92,7 @@ function applyStyle(color: "dim" | "green" | "yellow" | "red", text: string): st
   return styleText(color, text, { stream: process.stdout });
 }
 
-/** Cuts a text from a client, and removes control characters that a terminal would obey. */
+/** Cuts a text from a client, and removes control characters that would steer the terminal. */
 function toPrintable(text: string, max: number): string {
   const clean = text.replace(/[\p{C}]+/gu, " ");
   return clean.length > max ? `${clean.slice(0, max)}…` : clean;

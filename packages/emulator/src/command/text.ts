@@ -1,10 +1,12 @@
 /** Breaks a text between its words. Each line begins with `indent`. Cuts a word that is longer than a line. */
 export function wrap(text: string, width: number, indent = ""): string[] {
-  const room = width - indent.length;
+  const contentWidth = width - indent.length;
   const lines: string[] = [];
-  for (const word of text.split(" ").flatMap((whole) => whole.match(new RegExp(`.{1,${room}}`, "g")) ?? [])) {
+  for (const word of text
+    .split(" ")
+    .flatMap((longWord) => longWord.match(new RegExp(`.{1,${contentWidth}}`, "g")) ?? [])) {
     const last = lines.at(-1);
-    if (last === undefined || last.length + 1 + word.length > room) lines.push(word);
+    if (last === undefined || last.length + 1 + word.length > contentWidth) lines.push(word);
     else lines[lines.length - 1] = `${last} ${word}`;
   }
   return lines.map((line) => indent + line);

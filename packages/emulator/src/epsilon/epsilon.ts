@@ -1,4 +1,4 @@
-import type { FileEndpointOptions } from "../files/files.js";
+import { type FileEndpointOptions, RESULT_LIFETIME_MS } from "../files/files.js";
 import { getFrameSize } from "../files/media.js";
 import { parseBody } from "../server/check.js";
 import { cut } from "../server/cut.js";
@@ -19,11 +19,10 @@ interface EpsilonTask {
   readonly fails: boolean;
 }
 
-const DAY_MS = 24 * 3_600_000;
 const MAX_TASKS = 2000;
 const SECONDS = 5;
 const MAX_PROMPT_CHARACTERS = 600;
-const words = {
+const statusWords = {
   submitted: "submitted",
   queued: "submitted",
   running: "processing",
@@ -38,7 +37,7 @@ export function createEpsilon({ state, clock, speed, refuse, takeFailure, files 
   const tasks = createExpiringMap<EpsilonTask>({
     clock,
     maxEntries: MAX_TASKS,
-    lifetimeMs: DAY_MS,
+    lifetimeMs: RESULT_LIFETIME_MS,
     state,
     name: "epsilon",
   });
@@ -49,11 +48,10 @@ export function createEpsilon({ state, clock, speed, refuse, takeFailure, files 
     const parsed = parseBody(exchange);
     if ("refusal" in parsed) return parsed.refusal;
     const faults = readFaults(readStrings(exchange.text), faultTables.epsilon, exchange.scripted?.faults);
-    const whole = `${exchange.record.path} ${exchange.text}`;
     const refusal = refuse(faults, exchange);
     if (refusal) return refusal;
 
-    const digest = hash(whole);
+    const digest = hash(`${exchange.record.path} ${exchange.text}`);
     const id = `epsilon-${digest}-${count.next()}`;
     const timeline = planTimeline(clock.now(), digest, speed, faults.names.has("slow"));
     const task = {
@@ -74,20 +72,20 @@ export function createEpsilon({ state, clock, speed, refuse, takeFailure, files 
   function toBody(id: string, { prompt, timeline, fails }: EpsilonTask, { origin, id: requestId }: Exchange) {
     const { phase } = computeProgress(timeline, clock.now());
     const isFinal = phase === "finished";
-    const at = { origin, expiresAt: timeline.finishedAt + DAY_MS };
+    const at = { origin, expiresAt: timeline.finishedAt + RESULT_LIFETIME_MS };
     const video = { ...getFrameSize("16:9"), prompt, seed: id, index: 0, seconds: SECONDS };
-    const result = () => ({
+    const createTaskResult = () => ({
       task_result: {
         videos: [{ id: `${id}-0`, url: files.publish(`${id}.mp4`, video, at), duration: SECONDS }],
       },
     });
     const data = {
       task_id: id,
-      task_status: isFinal && fails ? "failed" : words[phase],
+      task_status: isFinal && fails ? "failed" : statusWords[phase],
       task_status_msg: isFinal && fails ? "The video was not made." : "",
       created_at: timeline.submittedAt,
       updated_at: isFinal ? timeline.finishedAt : timeline.submittedAt,
-      ...(isFinal && !fails ? result() : {}),
+      ...(isFinal && !fails ? createTaskResult() : {}),
     };
     return { code: 0, message: "", request_id: requestId, data };
   }
@@ -100,7 +98,7 @@ export function createEpsilon({ state, clock, speed, refuse, takeFailure, files 
 
 const STRING = /"(?:[^"\\]|\\.)*"/g;
 
-/** Returns every JSON string in a body. Outside of a string, `[[500]]` is a list and no fault. */
+/** Returns every JSON string in a body. Outside of a string, `[[500]]` is a list of lists, not a fault. */
 function readStrings(body: string): readonly string[] {
   return (body.match(STRING) ?? []).map((text) => text.slice(1, -1));
 }

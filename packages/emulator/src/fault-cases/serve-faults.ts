@@ -1,9 +1,17 @@
 import { formatSuggestion } from "@sluice/core/extend";
 import { type EmulatorClock, waitForAbort } from "../base/clock.js";
+import { createCounts } from "../server/bounded.js";
 import { cut } from "../server/cut.js";
 import type { Exchange } from "../server/exchange.js";
 import { hash } from "../server/hash.js";
-import { type BodyWriter, createJSON, createUnknownId, type HandlerResponse } from "../server/http.js";
+import {
+  type BodyWriter,
+  createJSON,
+  createUnknownId,
+  type HandlerResponse,
+  JSON_TYPE,
+  STREAM_TYPE,
+} from "../server/http.js";
 import { createRefusedError, createResetError } from "../server/network-faults.js";
 import { type FaultCase, type FaultPiece, type FaultResponse, operations } from "./fault-case.js";
 
@@ -13,8 +21,6 @@ const MAX_STALL_MS = 660_000;
 const MAX_COUNTS = 10_000;
 const MAX_NAME_CHARACTERS = 80;
 
-const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
-const STREAM_TYPE = { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" };
 const encoder = new TextEncoder();
 
 /** Returns true for the path of a fault, or of the list of faults. */
@@ -25,44 +31,40 @@ export function isFaultPath(path: string): boolean {
 /** Serves faults at `/faults/<name>/…`, and their list at `/faults`. */
 export function createFaultServer(cases: readonly FaultCase[], clock: EmulatorClock) {
   const byName = new Map(cases.map((fault) => [fault.name, fault]));
-  const counts = new Map<string, number>();
+  const counts = createCounts(MAX_COUNTS);
   return { handle, clear: () => counts.clear() };
 
   /** Handles a request to `/faults` or below. Undefined for other paths. */
   function handle(exchange: Exchange): HandlerResponse | Promise<HandlerResponse> | undefined {
-    const found = /^\/faults(?:\/([^/]*)(\/.*)?)?$/.exec(exchange.record.path);
-    if (!found) return undefined;
-    const [, name, rest] = found;
-    if (!name) return createJSON(listFaults(cases, exchange.origin));
-    const [word = ""] = name.split(":");
-    const fault = byName.get(word);
-    if (!fault) return createUnknownId(describeUnknown(word, [...byName.keys()]), "unknown_fault");
-    if (!rest || rest === "/") return createJSON(describeFault(fault, exchange.origin));
-    return respond(takeResponse(fault, name, exchange), exchange.request.signal);
+    const match = /^\/faults(?:\/([^/]*)(\/.*)?)?$/.exec(exchange.record.path);
+    if (!match) return undefined;
+    const [, labeledName, pathOfGateway] = match;
+    if (!labeledName) return createJSON(listFaults(cases, exchange.origin));
+    const [name = ""] = labeledName.split(":");
+    const fault = byName.get(name);
+    if (!fault) return createUnknownId(describeUnknown(name, [...byName.keys()]), "unknown_fault");
+    if (!pathOfGateway || pathOfGateway === "/") return createJSON(describeFault(fault, exchange.origin));
+    return respond(takeResponse(fault, labeledName, exchange), exchange.request.signal);
   }
 
-  /** Counts the request, and returns its response. A label behind the name, `retry:two`, counts apart. */
+  /** Counts the request, and returns its response. A name with a label, `retry:two`, has its own count. */
   function takeResponse(
     fault: FaultCase,
-    name: string,
+    labeledName: string,
     { record, text }: Exchange,
   ): FaultResponse | undefined {
-    const fitting = fault.responses.filter(({ method = record.method }) => method === record.method);
-    // a redirect leads to another path
-    const key = hash(`${name} ${record.method} ${text}`);
-    const nth = counts.get(key) ?? 0;
-    counts.delete(key);
-    counts.set(key, nth + 1);
-    for (const oldest of counts.keys()) {
-      if (counts.size <= MAX_COUNTS) break;
-      counts.delete(oldest);
-    }
-    return fitting[Math.min(nth, fitting.length - 1)];
+    const responses = fault.responses.filter(({ method = record.method }) => method === record.method);
+    // the path is not part of the key: a request that follows a redirect is the next one
+    const key = hash(`${labeledName} ${record.method} ${text}`);
+    const previous = counts.get(key);
+    counts.increase(key);
+    return responses[Math.min(previous, responses.length - 1)];
   }
 
-  async function respond(given: FaultResponse | undefined, signal: AbortSignal): Promise<HandlerResponse> {
-    if (!given) return createJSON({ error: { message: "The fault has no response to this method." } }, 405);
-    const { status, headers = {}, afterMs = 0, body, pieces, end = "finished" } = given;
+  async function respond(response: FaultResponse | undefined, signal: AbortSignal): Promise<HandlerResponse> {
+    if (!response)
+      return createJSON({ error: { message: "The fault has no response to this method." } }, 405);
+    const { status, headers = {}, afterMs = 0, body, pieces, end = "finished" } = response;
     if (afterMs > 0) await clock.sleep(afterMs, signal);
     if (status === undefined) {
       if (end === "stall") await stall(signal);
@@ -78,7 +80,7 @@ export function createFaultServer(cases: readonly FaultCase[], clock: EmulatorCl
   function writePieces(pieces: readonly FaultPiece[], end: NonNullable<FaultResponse["end"]>): BodyWriter {
     return async function* (signal) {
       for (const piece of pieces)
-        for (let left = piece.times ?? 1; left > 0; left -= 1) {
+        for (let remaining = piece.times ?? 1; remaining > 0; remaining -= 1) {
           if (piece.afterMs) await clock.sleep(piece.afterMs, signal);
           yield toBytes(piece);
         }
@@ -89,31 +91,28 @@ export function createFaultServer(cases: readonly FaultCase[], clock: EmulatorCl
 
   /** Waits until the client disconnects, at most 11 minutes. */
   async function stall(signal: AbortSignal): Promise<void> {
-    const over = new AbortController();
+    const ended = new AbortController();
     try {
-      await Promise.race([waitForAbort(signal), clock.sleep(MAX_STALL_MS, over.signal)]);
+      await Promise.race([waitForAbort(signal), clock.sleep(MAX_STALL_MS, ended.signal)]);
     } finally {
-      over.abort();
+      // stops the timer
+      ended.abort();
     }
   }
 }
 
-/** Returns the bytes of a piece. */
 function toBytes({ delta, finish_reason = null, choice, chunk, data, text, base64 }: FaultPiece) {
   if (text !== undefined) return encoder.encode(text);
   if (base64 !== undefined) return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
-  const value =
-    delta === undefined
-      ? data
-      : {
-          id: "chatcmpl-fault",
-          object: "chat.completion.chunk",
-          created: 1_767_225_600,
-          model: "delta-5.3",
-          choices: [{ index: 0, delta, finish_reason, ...choice }],
-          ...chunk,
-        };
-  return encoder.encode(`data: ${JSON.stringify(value)}\n\n`);
+  const completionChunk = {
+    id: "chatcmpl-fault",
+    object: "chat.completion.chunk",
+    created: 1_767_225_600,
+    model: "delta-5.3",
+    choices: [{ index: 0, delta, finish_reason, ...choice }],
+    ...chunk,
+  };
+  return encoder.encode(`data: ${JSON.stringify(delta === undefined ? data : completionChunk)}\n\n`);
 }
 
 function listFaults(cases: readonly FaultCase[], origin: string) {

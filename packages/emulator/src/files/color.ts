@@ -1,11 +1,14 @@
 import { hash } from "../server/hash.js";
 
-/** Converts a hue in degrees, saturation and lightness (0 to 1) to `#rrggbb`. */
+/**
+ * Converts a hue in degrees, saturation and lightness (0 to 1) to `#rrggbb`, by the formula of CSS Color: the offsets 0,
+ * 8 and 4 are red, green and blue.
+ */
 export function formatHSL(hue: number, saturation: number, lightness: number): string {
-  const reach = saturation * Math.min(lightness, 1 - lightness);
+  const amplitude = saturation * Math.min(lightness, 1 - lightness);
   const toComponent = (offset: number) => {
-    const at = (offset + hue / 30) % 12;
-    return 255 * (lightness - reach * Math.max(-1, Math.min(at - 3, 9 - at, 1)));
+    const position = (offset + hue / 30) % 12;
+    return 255 * (lightness - amplitude * Math.max(-1, Math.min(position - 3, 9 - position, 1)));
   };
   const parts = [toComponent(0), toComponent(8), toComponent(4)];
   return `#${parts.map((part) => Math.round(part).toString(16).padStart(2, "0")).join("")}`;
@@ -13,7 +16,7 @@ export function formatHSL(hue: number, saturation: number, lightness: number): s
 
 /** Parses `#rrggbb` into red, green and blue (0 to 255). */
 export function parseRGB(color: string): readonly [red: number, green: number, blue: number] {
-  const parseComponent = (at: number) => Number.parseInt(color.slice(at, at + 2), 16);
+  const parseComponent = (start: number) => Number.parseInt(color.slice(start, start + 2), 16);
   return [parseComponent(1), parseComponent(3), parseComponent(5)];
 }
 

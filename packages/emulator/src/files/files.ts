@@ -1,4 +1,5 @@
 import type { EmulatorClock } from "../base/clock.js";
+import { deleteOldest } from "../server/bounded.js";
 import { cut } from "../server/cut.js";
 import type { EndpointOptions } from "../server/endpoint.js";
 import type { Exchange } from "../server/exchange.js";
@@ -6,6 +7,7 @@ import { createExpiringMap } from "../server/expiring-map.js";
 import { hash } from "../server/hash.js";
 import { type Bytes, createForbidden, createUnknownId, type HandlerResponse } from "../server/http.js";
 import type { EmulatorState } from "../server/state.js";
+import { pickColors } from "./color.js";
 import { drawBitmap } from "./image.js";
 import type { Bitmap, ImageDescription, MediaScript, VideoDescription } from "./media.js";
 import { writePNG } from "./png.js";
@@ -21,12 +23,15 @@ export type File = ImageDescription | VideoDescription;
 export interface Files {
   /** Stores a file under `name`. Returns its URL at `origin`, valid until `expiresAt`. */
   readonly publish: (name: string, file: File, at: { origin: string; expiresAt: number }) => string;
-  /** Finds the image behind a URL from `publish`. */
-  readonly findImage: (url: string) => ImageDescription | undefined;
+  /** Returns what a reference image decides. An image from elsewhere decides only the colors. */
+  readonly describeReference: (url: string | undefined) => Reference;
   /** `GET` and `HEAD /files/{name}`. */
   readonly handle: (exchange: Exchange) => Promise<HandlerResponse>;
   readonly clear: () => void;
 }
+
+/** Fields of a description that a reference image decides. */
+export type Reference = Partial<Pick<ImageDescription, "base" | "colors" | "seed" | "index">>;
 
 /** Options of an endpoint that publishes files. */
 export interface FileEndpointOptions extends EndpointOptions {
@@ -39,6 +44,8 @@ interface CreatedFile {
   readonly type: string;
 }
 
+/** Lifetime of a task, and of the URLs of its results. */
+export const RESULT_LIFETIME_MS = 24 * 3_600_000;
 const MAX_FILES = 5000;
 const MAX_CREATED = 4;
 const MAX_CAPTION_CHARACTERS = 600;
@@ -54,19 +61,22 @@ export function createFiles({
   readonly media: MediaScript;
 }): Files {
   const files = createExpiringMap<File>({ clock, maxEntries: MAX_FILES, state, name: "files" });
-  const made = new Map<string, Promise<CreatedFile>>();
-  return { publish, findImage, handle, clear };
+  const created = new Map<string, Promise<CreatedFile>>();
+  return { publish, describeReference, handle, clear };
 
   function publish(name: string, file: File, { origin, expiresAt }: { origin: string; expiresAt: number }) {
-    const base = file.base === undefined ? {} : { base: cut(file.base, MAX_CAPTION_CHARACTERS) };
+    const base = file.base !== undefined && { base: cut(file.base, MAX_CAPTION_CHARACTERS) };
     files.set(name, { ...file, prompt: cut(file.prompt, MAX_CAPTION_CHARACTERS), ...base });
     return `${origin}/files/${name}?${sign(name, expiresAt)}`;
   }
 
-  function findImage(url: string) {
-    const [, name] = /\/files\/([^/?#]+)\?/.exec(url) ?? [];
-    const file = name === undefined ? undefined : files.get(name);
-    return file && !("seconds" in file) ? file : undefined;
+  function describeReference(url: string | undefined): Reference {
+    if (url === undefined) return {};
+    const [, name = ""] = /\/files\/([^/?#]+)\?/.exec(url) ?? [];
+    const file = files.get(name);
+    if (!file || "seconds" in file) return { colors: pickColors(url) };
+    const { prompt, base = "", seed, index, colors } = file;
+    return { base: `${prompt} ${base}`, seed, index, ...(colors && { colors }) };
   }
 
   async function handle({ param: name, request }: Exchange): Promise<HandlerResponse> {
@@ -82,38 +92,36 @@ export function createFiles({
   }
 
   function getBytes(name: string, file: File): Promise<CreatedFile> {
-    const bytes = made.get(name) ?? createFile(file, media);
-    made.set(name, bytes);
+    const bytes = created.get(name) ?? createFile(file, media);
+    created.set(name, bytes);
     // a failed file is created again
-    bytes.catch(() => made.delete(name));
-    for (const oldest of made.keys()) {
-      if (made.size <= MAX_CREATED) break;
-      made.delete(oldest);
-    }
+    bytes.catch(() => created.delete(name));
+    deleteOldest(created, MAX_CREATED);
     return bytes;
   }
 
   function clear() {
     files.clear();
-    made.clear();
+    created.clear();
   }
 }
 
+/** The default of a media script: the prompt is the caption. */
 const getPrompt = ({ prompt }: File) => prompt;
 
 async function createFile(
   file: File,
   { image = getPrompt, video = getPrompt }: MediaScript,
 ): Promise<CreatedFile> {
-  const made = await ("seconds" in file ? video(file) : image(file));
-  const blob = made instanceof Blob ? made : await encode(file, made);
+  const created = await ("seconds" in file ? video(file) : image(file));
+  const blob = created instanceof Blob ? created : await encode(file, created);
   const bytes = new Uint8Array(await blob.arrayBuffer());
   return { bytes, type: blob.type || "application/octet-stream" };
 }
 
 /** Encodes a file from its pixels, or from the emulator's own image with a caption. */
-function encode(file: File, made: Bitmap | string): Blob | Promise<Blob> {
-  const bitmap = typeof made === "string" ? drawBitmap({ ...file, prompt: made }) : made;
+function encode(file: File, created: Bitmap | string): Blob | Promise<Blob> {
+  const bitmap = typeof created === "string" ? drawBitmap({ ...file, prompt: created }) : created;
   return "seconds" in file ? writeVideo(bitmap, file.seconds) : writePNG(bitmap, file.prompt);
 }
 

@@ -1,9 +1,9 @@
 import type { Bytes } from "../server/http.js";
 
-/** Encoded frames, and the parameter sets that a player needs. */
-export interface Encoded {
-  readonly sequence: Bytes;
-  readonly frame: Bytes;
+/** H.264 frames, with the sequence and picture parameter sets that a player needs. */
+export interface EncodedVideo {
+  readonly sequenceParameters: Bytes;
+  readonly pictureParameters: Bytes;
   readonly frames: readonly Bytes[];
 }
 
@@ -14,37 +14,40 @@ export interface Track {
   readonly framesPerSecond: number;
 }
 
-const MATRIX = [1, 0, 0, 0, 1, 0, 0, 0, 0x4000].flatMap((value, at) =>
-  toU32(at === 8 ? 0x4000_0000 : value << 16),
-);
+/** No rotation: the unit matrix in fixed point, as every movie and track has it. */
+const MATRIX = [0x1_0000, 0, 0, 0, 0x1_0000, 0, 0, 0, 0x4000_0000].flatMap(toU32);
 
 /** Writes an MP4 with one video track and its index in front. */
-export function writeMP4({ sequence, frame, frames }: Encoded, track: Track): Bytes {
-  const samples = frames.map((frame) => [...toU32(frame.length)]);
-  const sizes = frames.map(({ length }) => length + 4);
+export function writeMP4(video: EncodedVideo, track: Track): Bytes {
+  // each frame is stored behind its length in four bytes
+  const sizes = video.frames.map(({ length }) => length + 4);
   const type = writeBox("ftyp", toASCII("isom"), toU32(0x200), toASCII("isomiso2avc1mp41"));
-  const writeIndex = (offset: number) => writeMovie(track, sizes, sequence, frame, offset);
-  const offset = type.length + writeIndex(0).length + 8;
+  const writeIndex = (firstFrame: number) => writeMovie(track, sizes, video, firstFrame);
+  // the length of the index does not depend on the position of the first frame
+  const firstFrame = type.length + writeIndex(0).length + BOX_HEADER;
   const total = sizes.reduce((sum, size) => sum + size, 0);
-  const file = new Uint8Array(offset + total);
+  const file = new Uint8Array(firstFrame + total);
   file.set(type);
-  file.set(writeIndex(offset), type.length);
-  file.set([...toU32(total + 8), ...toASCII("mdat")], offset - 8);
-  let at = offset;
-  for (const [index, frame] of frames.entries()) {
-    file.set(samples[index] ?? [], at);
-    file.set(frame, at + 4);
-    at += frame.length + 4;
+  file.set(writeIndex(firstFrame), type.length);
+  file.set([...toU32(total + BOX_HEADER), ...toASCII("mdat")], firstFrame - BOX_HEADER);
+  let position = firstFrame;
+  for (const frame of video.frames) {
+    file.set(toU32(frame.length), position);
+    file.set(frame, position + 4);
+    position += frame.length + 4;
   }
   return file;
 }
 
+/** Bytes of the length and the type of a box. */
+const BOX_HEADER = 8;
+
+/** Writes the index: the duration, the format, and the position and size of each frame. */
 function writeMovie(
   track: Track,
   sizes: readonly number[],
-  sequence: Bytes,
-  frame: Bytes,
-  offset: number,
+  video: EncodedVideo,
+  firstFrame: number,
 ): number[] {
   const { framesPerSecond: rate } = track;
   const length = sizes.length;
@@ -83,12 +86,12 @@ function writeMovie(
           writeBox("dinf", writeFullBox("dref", 0, toU32(1), writeFullBox("url ", 1))),
           writeBox(
             "stbl",
-            writeFullBox("stsd", 0, toU32(1), writeSampleEntry(track, sequence, frame)),
+            writeFullBox("stsd", 0, toU32(1), writeSampleEntry(track, video)),
             writeFullBox("stts", 0, [1, length, 1].flatMap(toU32)),
             writeFullBox("stss", 0, [1, 1].flatMap(toU32)),
             writeFullBox("stsc", 0, [1, 1, length, 1].flatMap(toU32)),
             writeFullBox("stsz", 0, [0, length, ...sizes].flatMap(toU32)),
-            writeFullBox("stco", 0, [1, offset].flatMap(toU32)),
+            writeFullBox("stco", 0, [1, firstFrame].flatMap(toU32)),
           ),
         ),
       ),
@@ -96,13 +99,16 @@ function writeMovie(
   );
 }
 
-function writeSampleEntry({ width, height }: Track, sequence: Bytes, frame: Bytes): number[] {
+function writeSampleEntry(
+  { width, height }: Track,
+  { sequenceParameters, pictureParameters }: EncodedVideo,
+): number[] {
   const size = [...toU16(width), ...toU16(height)];
   const settings = writeBox(
     "avcC",
-    [1, ...sequence.subarray(1, 4), 0xff, 0xe1],
-    [...toU16(sequence.length), ...sequence],
-    [1, ...toU16(frame.length), ...frame],
+    [1, ...sequenceParameters.subarray(1, 4), 0xff, 0xe1],
+    [...toU16(sequenceParameters.length), ...sequenceParameters],
+    [1, ...toU16(pictureParameters.length), ...pictureParameters],
   );
   const resolution = [...toU32(0x48_0000), ...toU32(0x48_0000)];
   return writeBox(
@@ -121,13 +127,14 @@ function writeSampleEntry({ width, height }: Track, sequence: Bytes, frame: Byte
   );
 }
 
+/** Writes a box that begins with a version (0) and flags. */
 function writeFullBox(type: string, flags: number, ...parts: readonly (readonly number[])[]): number[] {
   return writeBox(type, toU32(flags), ...parts);
 }
 
 function writeBox(type: string, ...parts: readonly (readonly number[])[]): number[] {
   const content = parts.flat();
-  return [...toU32(content.length + 8), ...toASCII(type), ...content];
+  return [...toU32(content.length + BOX_HEADER), ...toASCII(type), ...content];
 }
 
 function toU32(value: number): number[] {

@@ -4,9 +4,10 @@ import type { Bitmap } from "./media.js";
 const SIGNATURE = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a);
 const BIT_DEPTH = 8;
 const TRUE_COLOR = 2;
+/** Filter of a row: each byte is the difference from the byte above. */
 const FILTER_UP = 2;
 /** Bytes of rows that are compressed at once. */
-const BATCH = 262_144;
+const BATCH_BYTES = 262_144;
 
 const crcTable = Uint32Array.from({ length: 256 }, (_, start) => {
   let value = start;
@@ -36,20 +37,20 @@ export async function writePNG(bitmap: Bitmap, description: string): Promise<Blo
   return new Blob(pieces, { type: "image/png" });
 }
 
-/** Encodes the rows: the number of the filter, then the difference of each byte from the byte above. */
+/** Encodes the rows: each begins with the number of its filter. */
 function encodeRows({ width, height, fill }: Bitmap): ReadableStream<Bytes> {
   const length = 3 * width;
-  const rowsAtOnce = Math.ceil(BATCH / (length + 1));
+  const rowsAtOnce = Math.ceil(BATCH_BYTES / (length + 1));
   let [row, above] = [new Uint8Array(length), new Uint8Array(length)];
   let y = 0;
   return new ReadableStream({
     pull(controller) {
       const batch = new Uint8Array(Math.min(rowsAtOnce, height - y) * (length + 1));
-      for (let at = 0; at < batch.length; y++) {
+      for (let position = 0; position < batch.length; y++) {
         fill(y, row);
-        batch[at++] = FILTER_UP;
-        for (let part = 0; part < length; part++)
-          batch[at++] = (row[part] as number) - (above[part] as number);
+        batch[position++] = FILTER_UP;
+        for (let index = 0; index < length; index++)
+          batch[position++] = (row[index] as number) - (above[index] as number);
         [row, above] = [above, row];
       }
       controller.enqueue(batch);

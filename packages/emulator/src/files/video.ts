@@ -1,6 +1,6 @@
 import type { Bytes } from "../server/http.js";
 import type { Bitmap } from "./media.js";
-import { type Encoded, writeMP4 } from "./mp4.js";
+import { type EncodedVideo, writeMP4 } from "./mp4.js";
 
 /*
  * Writes H.264 without an encoder. The first frame contains raw pixels (I_PCM). Every other frame says how far the first
@@ -25,22 +25,22 @@ export function writeVideo(bitmap: Bitmap, seconds: number): Blob {
   return new Blob([bytes], { type: "video/mp4" });
 }
 
-function encode(bitmap: Bitmap, frames: number): Encoded {
+function encode(bitmap: Bitmap, frames: number): EncodedVideo {
   const columns = Math.ceil((bitmap.width + TRAVEL) / BLOCK);
   const rows = Math.ceil(bitmap.height / BLOCK);
   const computeOffset = (frame: number) =>
     Math.round((TRAVEL / 2) * (1 - Math.cos((2 * Math.PI * frame) / (PERIOD * FPS))));
-  const moved = Array.from({ length: frames - 1 }, (_, at) =>
-    encodeMovedFrame(at + 1, computeOffset(at + 1), columns * rows),
+  const movedFrames = Array.from({ length: frames - 1 }, (_, index) =>
+    encodeMovedFrame(index + 1, computeOffset(index + 1), columns * rows),
   );
   return {
-    sequence: encodeSequence(bitmap, columns, rows),
-    frame: Uint8Array.of(0x68, ...packBits("110011100011110011")),
-    frames: [encodeFirstFrame(bitmap, columns, rows), ...moved],
+    sequenceParameters: encodeSequenceParameters(bitmap, columns, rows),
+    pictureParameters: Uint8Array.of(0x68, ...packBits("110011100011110011")),
+    frames: [encodeFirstFrame(bitmap, columns, rows), ...movedFrames],
   };
 }
 
-function encodeSequence({ width, height }: Bitmap, columns: number, rows: number): Bytes {
+function encodeSequenceParameters({ width, height }: Bitmap, columns: number, rows: number): Bytes {
   // constrained baseline, level 3.1
   const profile = [66, 0xc0, 31].map((value) => encodeFixed(value, 8)).join("");
   // id; frame numbers of 4 bits; display order in 12 bits; one reference frame
@@ -52,14 +52,17 @@ function encodeSequence({ width, height }: Bitmap, columns: number, rows: number
   return Uint8Array.of(0x67, ...packBits(`${profile}${order}${size}${crop}01`));
 }
 
-/** Writes the first frame: for each block its type, 25 in 9 bits, and on whole bytes 256 + 64 + 64 values. */
+/**
+ * Writes the first frame. A block is its type (25, raw pixels), then 256 values of brightness and twice 64 of color. The
+ * header of the frame precedes the type of the first block.
+ */
 function encodeFirstFrame(bitmap: Bitmap, columns: number, rows: number): Bytes {
-  const head = packBits(
+  const firstHead = packBits(
     `1${encodeUnsigned(7)}1${encodeFixed(0, 4)}1${encodeFixed(0, ORDER_BITS)}001${encodeUnsigned(1)}${encodeUnsigned(25)}`,
   );
-  const kind = packBits(encodeUnsigned(25));
+  const head = packBits(encodeUnsigned(25));
   const planes = toPlanes(bitmap, columns * BLOCK, rows * BLOCK);
-  const frame = new Uint8Array(head.length + 2 + columns * rows * (kind.length + 1.5 * BLOCK * BLOCK));
+  const frame = new Uint8Array(firstHead.length + 2 + columns * rows * (head.length + 1.5 * BLOCK * BLOCK));
   let length = 0;
   const write = (bytes: ArrayLike<number>) => {
     frame.set(bytes, length);
@@ -67,12 +70,12 @@ function encodeFirstFrame(bitmap: Bitmap, columns: number, rows: number): Bytes 
   };
   write([0x65]);
   for (let block = 0; block < columns * rows; block++) {
-    write(block === 0 ? head : kind);
-    for (const [at, plane] of planes.entries()) {
-      const side = at === 0 ? BLOCK : BLOCK / 2;
-      const first = (Math.floor(block / columns) * columns * side + (block % columns)) * side;
+    write(block === 0 ? firstHead : head);
+    for (const [index, plane] of planes.entries()) {
+      const side = index === 0 ? BLOCK : BLOCK / 2;
+      const corner = (Math.floor(block / columns) * columns * side + (block % columns)) * side;
       for (let y = 0; y < side; y++) {
-        const start = first + y * columns * side;
+        const start = corner + y * columns * side;
         write(plane.subarray(start, start + side));
       }
     }
@@ -81,7 +84,10 @@ function encodeFirstFrame(bitmap: Bitmap, columns: number, rows: number): Bytes 
   return frame.slice(0, length);
 }
 
-/** Converts to brightness (16 to 235) and two color planes of half the size. Pixels outside mirror the image. */
+/**
+ * Converts to brightness (16 to 235) and two color planes of half the width and height, by BT.601. Pixels outside mirror
+ * the image.
+ */
 function toPlanes({ width, height, fill }: Bitmap, fullWidth: number, fullHeight: number) {
   const bright = new Uint8Array(fullWidth * fullHeight);
   const [blue, red] = [new Uint8Array(bright.length / 4), new Uint8Array(bright.length / 4)];
@@ -89,8 +95,8 @@ function toPlanes({ width, height, fill }: Bitmap, fullWidth: number, fullHeight
   for (let y = 0; y < fullHeight; y++) {
     if (y < height) fill(y, row);
     for (let x = 0; x < fullWidth; x++) {
-      const at = 3 * (x < width ? x : 2 * width - 1 - x);
-      const [r, g, b] = [row[at] as number, row[at + 1] as number, row[at + 2] as number];
+      const pixel = 3 * (x < width ? x : 2 * width - 1 - x);
+      const [r, g, b] = [row[pixel] as number, row[pixel + 1] as number, row[pixel + 2] as number];
       bright[y * fullWidth + x] = 16.5 + 0.257 * r + 0.504 * g + 0.098 * b;
       if (x % 2 !== 0 || y % 2 !== 0) continue;
       const half = (y * fullWidth) / 4 + x / 2;
@@ -108,9 +114,9 @@ function toPlanes({ width, height, fill }: Bitmap, fullWidth: number, fullHeight
 function encodeMovedFrame(frame: number, left: number, blocks: number): Bytes {
   const order = encodeFixed(2 * frame, ORDER_BITS);
   const head = `1${encodeUnsigned(5)}1${encodeFixed(1, 4)}${order}001${encodeUnsigned(1)}`;
-  // in quarters of a pixel
-  const first = `11${encodeSigned(4 * left)}11`;
-  return Uint8Array.of(0x01, ...packBits(`${head}${first}${"1".repeat(5 * (blocks - 1))}1`));
+  // vectors count quarters of a pixel
+  const firstBlock = `11${encodeSigned(4 * left)}11`;
+  return Uint8Array.of(0x01, ...packBits(`${head}${firstBlock}${"1".repeat(5 * (blocks - 1))}1`));
 }
 
 /** Writes an unsigned Exp-Golomb code. */

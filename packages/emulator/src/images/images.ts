@@ -1,6 +1,5 @@
 import { checkRequest } from "@sluice/core/schemas";
-import { pickColors } from "../files/color.js";
-import type { FileEndpointOptions } from "../files/files.js";
+import { type FileEndpointOptions, RESULT_LIFETIME_MS, type Reference } from "../files/files.js";
 import type { ImageDescription } from "../files/media.js";
 import { checkBody } from "../server/check.js";
 import type { Exchange } from "../server/exchange.js";
@@ -13,14 +12,13 @@ import { type ImageJob, type ImageRequestBody, readImageJob } from "./job.js";
 
 interface ImagesOptions extends FileEndpointOptions {
   /** Milliseconds of a response that is not slow. Undefined for some seconds per image. */
-  readonly usualMs: number | undefined;
+  readonly durationMs: number | undefined;
 }
 
 const START_MS = 2000;
-const EACH_MS = 2500;
+const MS_PER_IMAGE = 2500;
 const SLOW_FACTOR = 12;
 const PIXELS_PER_TOKEN = 256;
-const LIFETIME_MS = 24 * 3_600_000;
 
 /** Creates `POST /v1/images/generations`. */
 export function createImages({
@@ -31,7 +29,7 @@ export function createImages({
   takeFailure,
   files,
   fetchMedia,
-  usualMs,
+  durationMs,
 }: ImagesOptions) {
   const count = createCounter(state, "images");
   return { handle, clear };
@@ -45,10 +43,10 @@ export function createImages({
     if (refusal) return refusal;
 
     const id = `img_${hash(exchange.text)}_${count.next()}`;
-    const own = START_MS + EACH_MS * job.count;
-    const wait = (job.faults.names.has("slow") ? SLOW_FACTOR * own : (usualMs ?? own)) / speed;
-    const reference = describeReference(job);
-    if (wait > 0) await clock.sleep(wait, exchange.request.signal);
+    const usualMs = START_MS + MS_PER_IMAGE * job.count;
+    const ms = job.faults.names.has("slow") ? SLOW_FACTOR * usualMs : (durationMs ?? usualMs);
+    const reference = files.describeReference(job.references[0]);
+    if (ms / speed > 0) await clock.sleep(ms / speed, exchange.request.signal);
     return respondJSON(
       toResult(job, reference, id, exchange.origin),
       takeFailure(job.faults, exchange),
@@ -56,25 +54,16 @@ export function createImages({
     );
   }
 
-  function describeReference({ references: [url], seed }: ImageJob): Reference {
-    if (url === undefined) return {};
-    const own = files.findImage(url);
-    if (!own) return { colors: pickColors(url) };
-    const base = `${own.prompt} ${own.base ?? ""}`;
-    const colors = own.colors ? { colors: own.colors } : {};
-    return { base, ...colors, ...(seed === undefined ? { seed: own.seed } : {}) };
-  }
-
   function toResult(job: ImageJob, reference: Reference, id: string, origin: string) {
     const data = Array.from({ length: job.count }, (_, index) => {
       if (index === 1 && job.faults.names.has("partial")) return { error: filtered };
-      const at = { origin, expiresAt: clock.now() + LIFETIME_MS };
+      const at = { origin, expiresAt: clock.now() + RESULT_LIFETIME_MS };
       const url = files.publish(`${id}_${index}.png`, describe(job, reference, id, index), at);
       return { url, size: `${job.width}x${job.height}` };
     });
-    const made = data.filter((entry) => "url" in entry).length;
-    const tokens = made * Math.round((job.width * job.height) / PIXELS_PER_TOKEN);
-    const usage = { generated_images: made, output_tokens: tokens, total_tokens: tokens };
+    const generated = data.filter((entry) => "url" in entry).length;
+    const tokens = generated * Math.round((job.width * job.height) / PIXELS_PER_TOKEN);
+    const usage = { generated_images: generated, output_tokens: tokens, total_tokens: tokens };
     return { model: job.model, created: Math.floor(clock.now() / 1000), data, usage };
   }
 
@@ -85,29 +74,20 @@ export function createImages({
 
 const filtered = { code: "content_filter", message: "This image was withheld by the content filter." };
 
-/** Fields that a reference image decides: prompt, colors and seed if the emulator created it, else only the colors. */
-type Reference = Pick<ImageDescription, "base" | "colors"> & { readonly seed?: string };
-
 /**
- * Describes one image. Without a seed, every request gets different images. An edit of the emulator's own image stays
- * similar.
+ * Describes one image. Without a seed in the request, an edit of the emulator's own image has the seed of that image,
+ * and any other request gets different images.
  */
 function describe(
-  { model, prompt, width, height, seed }: ImageJob,
-  reference: Reference,
+  { model, prompt, width, height, seed: requestSeed }: ImageJob,
+  { base, colors, seed: referenceSeed }: Reference,
   id: string,
   index: number,
-) {
-  const chosen = seed ?? Number.parseInt(hash(id).slice(0, 7), 16);
-  const ownSeed = hash(`${model} ${prompt} ${chosen}${showsOneLocation(prompt) ? "" : ` ${index}`}`);
-  return {
-    width,
-    height,
-    prompt,
-    ...reference,
-    seed: reference.seed ?? ownSeed,
-    index,
-  } satisfies ImageDescription;
+): ImageDescription {
+  const number = requestSeed ?? Number.parseInt(hash(id).slice(0, 7), 16);
+  const ownSeed = hash(`${model} ${prompt} ${number}${showsOneLocation(prompt) ? "" : ` ${index}`}`);
+  const seed = requestSeed === undefined ? (referenceSeed ?? ownSeed) : ownSeed;
+  return { width, height, prompt, ...(base && { base }), ...(colors && { colors }), seed, index };
 }
 
 /** Checks if the images of a set show one location at different times. */

@@ -31,6 +31,7 @@ export interface ImageJob {
 
 /** Default size. An assumption: both models list it, and the spec shows no default. */
 const DEFAULT_SIZE = "2048x2048";
+/** Length of a sequence if neither the prompt nor the request has one, and its maximum (spec, Images). */
 const USUAL_SEQUENCE = 4;
 const MAX_SEQUENCE = 15;
 const NUMBER = /\b(?:(\d{1,2})|(two|three|four|five|six|seven|eight|nine))\b/i;
@@ -39,10 +40,10 @@ const words = ["two", "three", "four", "five", "six", "seven", "eight", "nine"];
 /**
  * Reads a validated request.
  *
- * @param added faults of the script, `[[drop]]`
+ * @param scriptedFaults faults of the script, `[[drop]]`
  */
-export function readImageJob(request: ImageRequestBody, added?: string): ImageJob {
-  const faults = readFaults(request.prompt, faultTables.images, added);
+export function readImageJob(request: ImageRequestBody, scriptedFaults?: string): ImageJob {
+  const faults = readFaults(request.prompt, faultTables.images, scriptedFaults);
   const [width = 0, height = 0] = (request.size ?? DEFAULT_SIZE).split("x").map(Number);
   return {
     model: request.model,
@@ -56,7 +57,7 @@ export function readImageJob(request: ImageRequestBody, added?: string): ImageJo
   };
 }
 
-/** Length of a sequence: the number in the prompt (“three images”), else the maximum. */
+/** Reads the number of images. A sequence has as many as the prompt names (“three images”), else its maximum. */
 function readCount(request: ImageRequestBody, prompt: string): number {
   if (request.sequential_image_generation !== "auto") return 1;
   const max = request.sequential_image_generation_options?.max_images;

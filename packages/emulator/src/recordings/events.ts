@@ -12,20 +12,20 @@ const END_OF_EVENT = /\r\n\r\n|\n\n|\r\r/g;
 /** Splits a body at the ends of its events. An event has the arrival time of its last byte. */
 export function splitEvents(pieces: readonly Chunk[]): Chunk[] {
   const events: Chunk[] = [];
-  let open = "";
-  let waited = 0;
+  let unfinished = "";
+  let waitedMs = 0;
   for (const { afterMs, text } of pieces) {
-    waited += afterMs;
-    open += text;
+    waitedMs += afterMs;
+    unfinished += text;
     let start = 0;
-    for (const { 0: end, index } of open.matchAll(END_OF_EVENT)) {
-      events.push({ afterMs: waited, text: open.slice(start, index + end.length) });
+    for (const { 0: end, index } of unfinished.matchAll(END_OF_EVENT)) {
+      events.push({ afterMs: waitedMs, text: unfinished.slice(start, index + end.length) });
       start = index + end.length;
-      waited = 0;
+      waitedMs = 0;
     }
-    open = open.slice(start);
+    unfinished = unfinished.slice(start);
   }
-  return open === "" ? events : [...events, { afterMs: waited, text: open }];
+  return unfinished === "" ? events : [...events, { afterMs: waitedMs, text: unfinished }];
 }
 
 /**
@@ -34,20 +34,21 @@ export function splitEvents(pieces: readonly Chunk[]): Chunk[] {
  */
 export function redactEvents(events: readonly Chunk[], redactor: Redactor): RecordedEvent[] {
   const texts = events.map(({ text }) => redactor.redactText(text));
-  const before = texts.map(readData);
-  const after = redactFields(
-    before.map((found) => found?.value),
+  const parsed = texts.map(readData);
+  const clean = redactFields(
+    parsed.map((data) => data?.value),
     redactor,
   );
-  return events.map(({ afterMs }, at) => {
-    const text = texts[at] ?? "";
-    const found = before[at];
-    if (!found) return { afterMs, text };
-    const data = after[at];
-    const written = JSON.stringify(data);
-    // keep the spelling of an event without secrets
-    const whole = written === JSON.stringify(found.value) ? text : found.head + written + found.tail;
-    return whole === `data: ${written}\n\n` ? { afterMs, data } : { afterMs, text: whole };
+  return events.map(({ afterMs }, index) => {
+    const text = texts[index] ?? "";
+    const original = parsed[index];
+    if (!original) return { afterMs, text };
+    const data = clean[index];
+    const json = JSON.stringify(data);
+    // an event without secrets is stored as it arrived
+    const hasSecret = json !== JSON.stringify(original.value);
+    const whole = hasSecret ? original.head + json + original.tail : text;
+    return whole === `data: ${json}\n\n` ? { afterMs, data } : { afterMs, text: whole };
   });
 }
 
@@ -59,10 +60,10 @@ interface Data {
 }
 
 function readData(text: string): Data | undefined {
-  const [, head = "", written, tail = ""] = /^(.*?^data: ?)(\{.*\})([\r\n].*)?$/ms.exec(text) ?? [];
-  if (written === undefined) return undefined;
+  const [, head = "", json, tail = ""] = /^(.*?^data: ?)(\{.*\})([\r\n].*)?$/ms.exec(text) ?? [];
+  if (json === undefined) return undefined;
   try {
-    return { head, value: JSON.parse(written), tail };
+    return { head, value: JSON.parse(json), tail };
   } catch {
     return undefined;
   }
@@ -78,23 +79,24 @@ interface Field {
 function redactFields(values: readonly unknown[], redactor: Redactor): unknown[] {
   const copies = structuredClone(values);
   const fields = new Map<string, Field[]>();
-  for (const value of copies) if (value !== undefined) collect({ value }, "", fields);
+  for (const value of copies) if (value !== undefined) collectFields({ value }, "", fields);
   for (const sameField of fields.values()) {
-    // a field such as an id, repeated in each event
+    // a value that each event repeats, such as an id, is not spread over the events
     if (sameField.every(({ text }) => text === sameField[0]?.text)) continue;
-    const clean = redactor.redactChunks(sameField.map(({ text }) => text));
-    for (const [at, { text, replace }] of sameField.entries())
-      if (clean[at] !== text) replace(clean[at] ?? "");
+    const cleanTexts = redactor.redactChunks(sameField.map(({ text }) => text));
+    for (const [index, { text, replace }] of sameField.entries())
+      if (cleanTexts[index] !== text) replace(cleanTexts[index] ?? "");
   }
   return copies.map((value) => redactor.redactValue(value));
 }
 
-function collect(parent: object, path: string, fields: Map<string, Field[]>): void {
+/** Adds the texts of a value to the fields, by their paths. */
+function collectFields(parent: object, path: string, fields: Map<string, Field[]>): void {
   for (const [key, value] of Object.entries(parent)) {
     // parallel choices and calls are identified by their `index`
     const step = Array.isArray(parent) ? String((value as { index?: unknown } | null)?.index ?? key) : key;
     const fieldPath = `${path}/${step}`;
-    if (typeof value === "object" && value !== null) collect(value, fieldPath, fields);
+    if (typeof value === "object" && value !== null) collectFields(value, fieldPath, fields);
     if (typeof value !== "string") continue;
     const replace = (text: string) => void Object.assign(parent, { [key]: text });
     const sameField = fields.get(fieldPath) ?? [];

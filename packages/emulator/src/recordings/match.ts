@@ -2,8 +2,10 @@ import type { NamedRecording } from "./folder.js";
 import type { RecordedRequest } from "./recording.js";
 
 const MAX_VALUE_CHARACTERS = 60;
+/** Maximum number of differences in a message. */
+const MAX_SHOWN = 3;
 
-/** Returns the same text for requests that differ only in the order of their fields. */
+/** Returns a key of a request. Requests that differ only in the order of their fields have the same key. */
 export function computeKey({ method, path, body }: RecordedRequest): string {
   return `${method} ${path} ${JSON.stringify(sortFields(body)) ?? ""}`;
 }
@@ -18,16 +20,19 @@ export function findNearest(
       ({ recording }) =>
         recording.request.method === request.method && recording.request.path === request.path,
     )
-    .map(({ name, recording }) => ({ name, found: listDifferences(recording.request.body, request.body) }))
-    .sort((a, b) => a.found.length - b.found.length);
+    .map(({ name, recording }) => ({
+      name,
+      differences: listDifferences(recording.request.body, request.body),
+    }))
+    .sort((a, b) => a.differences.length - b.differences.length);
   if (!nearest) return undefined;
-  const shown = nearest.found.slice(0, 3).join("; ");
-  const more = nearest.found.length > 3 ? `; and ${nearest.found.length - 3} more` : "";
-  return `${nearest.name} differs: ${shown}${more}`;
+  const { name, differences } = nearest;
+  const more = differences.length > MAX_SHOWN ? `; and ${differences.length - MAX_SHOWN} more` : "";
+  return `${name} differs: ${differences.slice(0, MAX_SHOWN).join("; ")}${more}`;
 }
 
 function listDifferences(recorded: unknown, current: unknown, path = "body"): string[] {
-  if (isObject(recorded) && isObject(current)) {
+  if (isObjectOrArray(recorded) && isObjectOrArray(current)) {
     const names = new Set([...Object.keys(recorded), ...Object.keys(current)]);
     return [...names].flatMap((name) => {
       const fieldPath = path === "body" ? name : `${path}.${name}`;
@@ -45,11 +50,11 @@ function formatValue(value: unknown): string {
 
 function sortFields(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortFields);
-  if (!isObject(value)) return value;
+  if (!isObjectOrArray(value)) return value;
   const names = Object.keys(value).sort();
   return Object.fromEntries(names.map((name) => [name, sortFields(value[name])]));
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+function isObjectOrArray(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }

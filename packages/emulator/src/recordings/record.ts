@@ -6,8 +6,8 @@ import { readBody } from "../server/request-body.js";
 import { type BodyEnd, createPulledBody } from "../server/response-body.js";
 import { createRedactor } from "../server/secrets.js";
 import { type Chunk, redactEvents, splitEvents } from "./events.js";
-import { addResponseSecrets, addSecrets } from "./exchange-secrets.js";
-import { toRecordedRequest } from "./recorded-request.js";
+import { addResponseSecrets } from "./exchange-secrets.js";
+import { redactRequest, toRecordedRequest } from "./recorded-request.js";
 import { formatRecording, type RecordedResponse, type Recording } from "./recording.js";
 
 /** Options of {@link createRecorder}. */
@@ -72,18 +72,17 @@ export function createRecorder(options: RecorderOptions) {
     const at = clock.now();
     const bytes = await request.clone().arrayBuffer();
     const { text } = await readBody(request);
-    const recorded = toRecordedRequest(request, text);
-    addSecrets(request, recorded.body, redactor);
-    const end = (status: number | undefined, note: string) => {
+    const recorded = toRecordedRequest(request, text, redactor);
+    const reportEnd = (status: number | undefined, note: string) => {
       const { pathname: path } = new URL(request.url);
       onEnd?.({ method: request.method, path, body: recorded.body, status, at, ms: clock.now() - at, note });
     };
 
     let upstream: Response;
     try {
-      upstream = await send(forward(request, bytes));
+      upstream = await send(createForwarded(request, bytes));
     } catch (error) {
-      end(undefined, `not recorded: the gateway can't be reached (${describeReason(error)})`);
+      reportEnd(undefined, `not recorded: the gateway can't be reached (${describeReason(error)})`);
       if (request.signal.aborted) throw request.signal.reason;
       return createUnreachable();
     }
@@ -93,42 +92,37 @@ export function createRecorder(options: RecorderOptions) {
     const pieces: Chunk[] = [];
     const body = createPulledBody(
       request,
-      () => read(upstream, pieces),
-      (how) => {
-        end(upstream.status, saveExchange(how));
-      },
+      () => readChunks(upstream, pieces),
+      (bodyEnd) => reportEnd(upstream.status, saveExchange(bodyEnd)),
     );
     return new Response(isEmpty(upstream) ? finishEmpty() : body, { status: upstream.status, headers });
 
     /** Ends a response that must not have a body. */
     function finishEmpty(): null {
-      end(upstream.status, saveExchange("finished"));
+      reportEnd(upstream.status, saveExchange("finished"));
       return null;
     }
 
-    function saveExchange(how: BodyEnd): string {
+    function saveExchange(bodyEnd: BodyEnd): string {
       const type = upstream.headers.get("content-type") ?? "";
       if (pieces.length > 0 && !READABLE.test(type))
         return `not recorded: ${type || "a response without a type"}`;
-      const response = toRecordedResponse(upstream, pieces, headMs, how);
+      const response = toRecordedResponse(upstream, pieces, headMs, bodyEnd);
       const recording: Recording = {
         version: 1,
         recordedAt: new Date(at).toISOString(),
-        request: {
-          method: recorded.method,
-          path: redactor.redactText(recorded.path),
-          ...(recorded.body === undefined ? {} : { body: redactor.redactValue(recorded.body) }),
-        },
+        request: redactRequest(recorded, redactor),
         response,
       };
-      // a secret in a form that no rule knows must never reach the disk
+      // no secret may reach the disk, also in an encoding that the redactor misses
       if (redactor.hasSecret(formatRecording(recording)))
         return "not recorded: a secret could not be removed";
       return `recorded as ${save(recording)}`;
     }
   }
 
-  function forward(request: Request, bytes: ArrayBuffer): Request {
+  /** Creates the request to the gateway, with all headers but those of the connection. */
+  function createForwarded(request: Request, bytes: ArrayBuffer): Request {
     const { pathname, search } = new URL(request.url);
     const headers = new Headers(request.headers);
     for (const name of ["host", "connection", "content-length", "accept-encoding"]) headers.delete(name);
@@ -143,7 +137,8 @@ export function createRecorder(options: RecorderOptions) {
     });
   }
 
-  async function* read(response: Response, pieces: Chunk[]) {
+  /** Yields the bytes of a response, and collects its chunks with their times. */
+  async function* readChunks(response: Response, pieces: Chunk[]) {
     const decoder = new TextDecoder();
     let last = clock.now();
     for await (const bytes of response.body ?? []) {
@@ -158,16 +153,16 @@ export function createRecorder(options: RecorderOptions) {
     response: Response,
     pieces: readonly Chunk[],
     headMs: number,
-    how: BodyEnd,
+    bodyEnd: BodyEnd,
   ): RecordedResponse {
     const headers = Object.fromEntries(
       [...response.headers]
         .filter(([name]) => RECORDED_HEADERS.test(name))
         .map(([name, value]) => [name, redactor.redactText(value)]),
     );
-    const head = { status: response.status, headers, end: how };
+    const head = { status: response.status, headers, end: bodyEnd };
     const isStream = /^text\/event-stream/i.test(headers["content-type"] ?? "");
-    if (isStream || how !== "finished")
+    if (isStream || bodyEnd !== "finished")
       return { ...head, afterMs: headMs, events: redactEvents(splitEvents(pieces), redactor) };
     const whole = pieces.map(({ text }) => text).join("");
     const afterMs = headMs + pieces.reduce((sum, piece) => sum + piece.afterMs, 0);

@@ -3,11 +3,11 @@ import * as v from "valibot";
 
 const text = v.string();
 const ms = v.pipe(v.number(), v.minValue(0));
-const event = v.union([
+const eventSchema = v.union([
   v.strictObject({ afterMs: ms, data: v.unknown() }),
   v.strictObject({ afterMs: ms, text }),
 ]);
-const recording = v.strictObject({
+const recordingSchema = v.strictObject({
   version: v.literal(1),
   recordedAt: text,
   request: v.strictObject({
@@ -22,7 +22,7 @@ const recording = v.strictObject({
     end: v.picklist(["finished", "broken", "aborted"]),
     body: v.optional(v.unknown()),
     text: v.optional(text),
-    events: v.optional(v.array(event)),
+    events: v.optional(v.array(eventSchema)),
   }),
 });
 
@@ -71,16 +71,18 @@ export type RecordedEvent =
   | { readonly afterMs: number; readonly text: string };
 
 /** Formats a recording as readable JSON: one field or one event per line. */
-export function formatRecording(given: Recording): string {
-  const { events, ...response } = given.response;
-  const head = { ...given, response: events ? { ...response, events: [] } : response };
-  const lines = (events ?? []).map((one) => `      ${JSON.stringify(one)}`).join(",\n");
-  const shown = JSON.stringify(head, null, 2);
-  const filled =
-    lines === ""
-      ? shown
-      : shown.replace(/"events": \[\]\n {2}\}\n\}$/, () => `"events": [\n${lines}\n    ]\n  }\n}`);
-  return `${filled}\n`;
+export function formatRecording(recording: Recording): string {
+  const { events, ...response } = recording.response;
+  const withoutEvents = { ...recording, response: events ? { ...response, events: [] } : response };
+  const json = JSON.stringify(withoutEvents, null, 2);
+  if (!events?.length) return `${json}\n`;
+  const lines = events.map((event) => `      ${JSON.stringify(event)}`).join(",\n");
+  // the empty list is the last field, so only the end of the text is replaced
+  const withEvents = json.replace(
+    /"events": \[\]\n {2}\}\n\}$/,
+    () => `"events": [\n${lines}\n    ]\n  }\n}`,
+  );
+  return `${withEvents}\n`;
 }
 
 /**
@@ -89,7 +91,7 @@ export function formatRecording(given: Recording): string {
  * @throws TypeError that names the wrong field.
  */
 export function parseRecording(source: string): Recording {
-  const { success, output, issues } = v.safeParse(recording, parseJSON(source));
+  const { success, output, issues } = v.safeParse(recordingSchema, parseJSON(source));
   if (success) return output as Recording;
   throw new TypeError(
     issues.map((issue) => `${v.getDotPath(issue) ?? "the recording"}: ${issue.message}`).join("\n"),
@@ -97,8 +99,8 @@ export function parseRecording(source: string): Recording {
 }
 
 /** Returns the text of an event, as it arrived. */
-export function toEventText(one: RecordedEvent): string {
-  return "text" in one ? one.text : `data: ${JSON.stringify(one.data)}\n\n`;
+export function toEventText(event: RecordedEvent): string {
+  return "text" in event ? event.text : `data: ${JSON.stringify(event.data)}\n\n`;
 }
 
 function parseJSON(source: string): unknown {

@@ -5,11 +5,10 @@ import { toRequest } from "../server/request.js";
 import { readBody } from "../server/request-body.js";
 import { type BodyEnd, createPulledBody } from "../server/response-body.js";
 import { createRedactor } from "../server/secrets.js";
-import { addSecrets } from "./exchange-secrets.js";
 import type { NamedRecording } from "./folder.js";
 import { computeKey, findNearest } from "./match.js";
 import type { RecordedExchange } from "./record.js";
-import { toRecordedRequest } from "./recorded-request.js";
+import { redactRequest, toRecordedRequest } from "./recorded-request.js";
 import { type RecordedResponse, toEventText } from "./recording.js";
 
 /** Options of {@link createReplay}. */
@@ -64,39 +63,47 @@ export function createReplay({ recordings, speed = 1, clock = systemClock, onEnd
     const request = toRequest(input, init);
     const at = clock.now();
     const { text } = await readBody(request);
-    const recorded = redactRequest(request, text);
-    const end = (status: number, note: string) => {
+    const redactor = createRedactor();
+    const recorded = redactRequest(toRecordedRequest(request, text, redactor), redactor);
+    const reportEnd = (status: number, note: string) => {
       const { pathname: path } = new URL(request.url);
       onEnd?.({ method: request.method, path, body: recorded.body, status, at, ms: clock.now() - at, note });
     };
 
     const key = computeKey(recorded);
     const queue = queues.get(key) ?? [];
-    const nth = used.get(key) ?? 0;
-    used.set(key, nth + 1);
-    const found = queue[Math.min(nth, queue.length - 1)];
-    if (!found) {
-      const problem = `no recording fits ${recorded.method} ${recorded.path}: ${findNearest(recorded, recordings) ?? "none has this method and path"}`;
+    const index = used.get(key) ?? 0;
+    used.set(key, index + 1);
+    const match = queue[Math.min(index, queue.length - 1)];
+    if (!match) {
+      const reason = findNearest(recorded, recordings) ?? "none has this method and path";
+      const problem = `no recording fits ${recorded.method} ${recorded.path}: ${reason}`;
       misses.push(problem);
-      end(400, problem);
+      reportEnd(400, problem);
       const { body, headers } = createBadRequest(
         `In these recordings, ${problem}.`,
         undefined,
         "no_recording",
       );
-      return new Response(body as string, { status: 400, headers: { ...headers, [RECORDING]: "none" } });
+      return new Response(body as string, {
+        status: 400,
+        headers: { ...headers, [RECORDING_HEADER]: "none" },
+      });
     }
-    seen.add(found.name);
-    const again = nth >= queue.length ? ", again" : "";
-    const { response } = found.recording;
+    seen.add(match.name);
+    const again = index >= queue.length ? ", again" : "";
+    const { response } = match.recording;
     const isEmpty = response.body === undefined && response.text === undefined && !response.events;
     await pause(response.afterMs, request.signal);
-    const reportEnd = (how: BodyEnd) => end(response.status, `${endTexts[how]} ${found.name}${again}`);
-    if (isEmpty) reportEnd("finished");
-    const body = isEmpty ? null : createPulledBody(request, (signal) => write(response, signal), reportEnd);
+    const reportBodyEnd = (bodyEnd: BodyEnd) =>
+      reportEnd(response.status, `${endTexts[bodyEnd]} ${match.name}${again}`);
+    if (isEmpty) reportBodyEnd("finished");
+    const body = isEmpty
+      ? null
+      : createPulledBody(request, (signal) => write(response, signal), reportBodyEnd);
     return new Response(body, {
       status: response.status,
-      headers: { ...response.headers, [RECORDING]: found.name },
+      headers: { ...response.headers, [RECORDING_HEADER]: match.name },
     });
   }
 
@@ -116,17 +123,9 @@ export function createReplay({ recordings, speed = 1, clock = systemClock, onEnd
   }
 }
 
-const RECORDING = "x-sluice-recording";
+const RECORDING_HEADER = "x-sluice-recording";
 const endTexts = {
   finished: "replayed",
   aborted: "client disconnected during",
   broken: "replayed, with its break,",
 } as const;
-
-function redactRequest(request: Request, text: string) {
-  const redactor = createRedactor();
-  const recorded = toRecordedRequest(request, text);
-  addSecrets(request, recorded.body, redactor);
-  const body = recorded.body === undefined ? {} : { body: redactor.redactValue(recorded.body) };
-  return { method: recorded.method, path: redactor.redactText(recorded.path), ...body };
-}

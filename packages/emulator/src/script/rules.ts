@@ -1,4 +1,4 @@
-import type { Scripted, ScriptedReply } from "../server/scripted.js";
+import type { Scripted, ScriptedReply } from "../server/exchange.js";
 import { listToolResults, readPrompt } from "./prompt.js";
 import type { Script, ScriptedRule } from "./script.js";
 

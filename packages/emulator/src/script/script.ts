@@ -1,7 +1,7 @@
 import { models } from "@sluice/core/schemas";
 import * as v from "valibot";
+import type { ScriptedReply } from "../server/exchange.js";
 import { faultTables } from "../server/fault-tables.js";
-import type { ScriptedReply } from "../server/scripted.js";
 
 /** Replies and faults that a test decides, as plain JSON. */
 export interface Script {

@@ -39,13 +39,13 @@ export function parseBody({ request, text }: Exchange): Checked<unknown> {
  *
  * @param kind kind of the models of this endpoint
  */
-export function checkAgainst<Body>(
+export function validate<Body>(
   { record }: Exchange,
   body: unknown,
   check: (body: unknown) => Findings,
   kind: ModelInfo["kind"],
 ): Checked<Body> {
-  const { issues, warnings } = checkOfKind(body, check, kind);
+  const { issues, warnings } = checkWithKind(body, check, kind);
   const unknown = warnings.filter(({ rule }) => rule.endsWith(".unknown-field"));
   record.unknownFields = unknown.map(({ path }) => path);
   const [first] = issues;
@@ -55,6 +55,7 @@ export function checkAgainst<Body>(
   }
   if (first.rule === WRONG_MODEL && typeof Object(body).model === "string")
     return {
+      // a message that ends with a suggestion ends with "?"
       refusal: createBadRequest(`model ${first.message}.`.replace("?.", "?"), "model", "model_not_found"),
     };
   const message = issues.map((issue) => `${issue.path || "body"} ${issue.message}`).join("; ");
@@ -64,7 +65,7 @@ export function checkAgainst<Body>(
 const WRONG_MODEL = "model";
 
 /** Validates a body of an endpoint, which accepts models of one kind only. */
-export function checkOfKind(
+export function checkWithKind(
   body: unknown,
   check: (body: unknown) => Findings,
   kind: ModelInfo["kind"],
@@ -84,5 +85,5 @@ export function checkBody<Body>(
   kind: ModelInfo["kind"],
 ): Checked<Body> {
   const parsed = parseBody(exchange);
-  return "refusal" in parsed ? parsed : checkAgainst<Body>(exchange, parsed.body, check, kind);
+  return "refusal" in parsed ? parsed : validate<Body>(exchange, parsed.body, check, kind);
 }

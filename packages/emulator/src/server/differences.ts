@@ -30,12 +30,12 @@ const changes: Readonly<Record<GatewayDifference, Change>> = {
     headers: { location: `/moved${record.path}` },
     body: "",
   }),
-  "chat-path": closePath("/v1/chat/completions"),
-  "image-path": closePath("/v1/images/generations"),
-  "video-path": closePath("/v1/video/generations"),
-  "asset-path": closePath("/gamma/asset/CreateAsset"),
-  "asset-lookup": closePath("/gamma/asset/GetAsset"),
-  "epsilon-path": closePath("/epsilon/v1/videos"),
+  "chat-path": removeEndpoint("/v1/chat/completions"),
+  "image-path": removeEndpoint("/v1/images/generations"),
+  "video-path": removeEndpoint("/v1/video/generations"),
+  "asset-path": removeEndpoint("/gamma/asset/CreateAsset"),
+  "asset-lookup": removeEndpoint("/gamma/asset/GetAsset"),
+  "epsilon-path": removeEndpoint("/epsilon/v1/videos"),
   "unknown-path": (response) =>
     readCode(response) === "not_found"
       ? { status: 200, headers: { "content-type": "text/html" }, body: "<!doctype html><p>Welcome" }
@@ -88,7 +88,7 @@ const changes: Readonly<Record<GatewayDifference, Change>> = {
     ...(isRecord(delta) && { delta: moveThinking(delta) }),
     ...(isRecord(message) && { message: moveThinking(message) }),
   })),
-  "tool-calls": changeChoices(({ delta, ...choice }) => ({ ...choice, delta: removeIndex(delta) })),
+  "tool-calls": changeChoices(({ delta, ...choice }) => ({ ...choice, delta: removeCallIds(delta) })),
   "unknown-field": (response, { record }) =>
     record.unknownFields.length > 0
       ? createBadRequest(`${record.unknownFields[0]} is not a field.`, record.unknownFields[0])
@@ -174,10 +174,10 @@ export function createDifferences(names: readonly GatewayDifference[]) {
 
 const DONE = "[DONE]";
 
-/** Responds as if there were nothing at a path and below. */
-function closePath(closed: string): Change {
+/** Responds to a path, and to all paths below it, as to an unknown path. */
+function removeEndpoint(removed: string): Change {
   return (response, { record: { path } }) =>
-    path === closed || path.startsWith(`${closed}/`) ? createNotFound(path, "") : response;
+    path === removed || path.startsWith(`${removed}/`) ? createNotFound(path, "") : response;
 }
 
 function refuseIf(isRefused: (body: JSONObject) => boolean): Change {
@@ -216,8 +216,8 @@ function changeFrames(change: (frame: unknown, nth: number) => unknown): Change 
         for await (const frame of readFrames(response, signal)) {
           const text = frame.slice("data: ".length).trim();
           const changed = change(text === DONE ? DONE : JSON.parse(text), nth++);
-          for (const one of [changed].flat())
-            if (one !== undefined) yield `data: ${one === DONE ? DONE : JSON.stringify(one)}\n\n`;
+          for (const event of [changed].flat())
+            if (event !== undefined) yield `data: ${event === DONE ? DONE : JSON.stringify(event)}\n\n`;
         }
       },
     };
@@ -226,30 +226,33 @@ function changeFrames(change: (frame: unknown, nth: number) => unknown): Change 
 
 /** Changes the choices of streams and of whole completions. */
 function changeChoices(change: (choice: JSONObject) => object): Change {
-  const changeAll = (value: unknown) =>
+  return changeCompletions((value) =>
     isRecord(value) && Array.isArray(value["choices"])
       ? { ...value, choices: value["choices"].map(change) }
-      : value;
-  return changeBoth(changeAll);
+      : value,
+  );
 }
 
 function changeUsage(change: (usage: JSONObject) => object): Change {
-  return changeBoth((value) =>
+  return changeCompletions((value) =>
     isRecord(value) && isRecord(value["usage"]) ? { ...value, usage: change(value["usage"]) } : value,
   );
 }
 
-function changeBoth(change: (value: unknown) => unknown): Change {
+/** Changes each chunk of a stream, and each whole completion. */
+function changeCompletions(change: (value: unknown) => unknown): Change {
   const inStream = changeFrames(change);
   const whole = changeJSON("/v1/chat/completions", (value) => change(value) as object);
   return (response, exchange, nth) => whole(inStream(response, exchange, nth), exchange, nth);
 }
 
+/** Moves the thinking of a message into its text. */
 function moveThinking({ reasoning_content: thinking, ...message }: JSONObject): JSONObject {
   return thinking ? { ...message, content: `${thinking}${message["content"] ?? ""}` } : message;
 }
 
-function removeIndex(delta: unknown): unknown {
+/** Removes `index` and `id` from the tool calls of a delta. */
+function removeCallIds(delta: unknown): unknown {
   if (!isRecord(delta) || !Array.isArray(delta["tool_calls"])) return delta;
   return { ...delta, tool_calls: delta["tool_calls"].map(({ index: _, id: __, ...call }) => call) };
 }
@@ -262,7 +265,7 @@ function isTask(path: string): boolean {
   return /^\/v1\/video\/generations\/./.test(path);
 }
 
-/** Reads the events of a stream; the emulator writes one in each piece. */
+/** Reads the events of a stream. The emulator writes one event in each chunk. */
 async function* readFrames({ body }: HandlerResponse, signal: AbortSignal): AsyncGenerator<string> {
   if (typeof body === "function") for await (const frame of body(signal)) yield String(frame);
 }

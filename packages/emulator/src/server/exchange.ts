@@ -1,7 +1,24 @@
 import type { HandlerResponse } from "./http.js";
 import type { RequestBody } from "./request-body.js";
 import type { OpenRecord } from "./request-log.js";
-import type { Scripted } from "./scripted.js";
+
+/** A scripted reply. */
+export interface ScriptedReply {
+  /** Text of the reply. @default "" */
+  readonly content?: string;
+  /** Thinking. Sent only if the model and the request think. @default a text of the emulator */
+  readonly reasoning?: string;
+  /** Tool calls. `arguments` is a value to send as JSON, or a string to send unchanged. @default none */
+  readonly toolCalls?: readonly { readonly name: string; readonly arguments?: unknown }[];
+}
+
+/** What the script decides for one request. */
+export interface Scripted {
+  /** Reply of a chat. Undefined if the emulator writes the reply. */
+  readonly reply: ScriptedReply | undefined;
+  /** Faults in the syntax of prompts, `[[slow]][[drop]]`. */
+  readonly faults: string;
+}
 
 /** A request that is being handled. */
 export interface Exchange extends RequestBody {
@@ -13,7 +30,7 @@ export interface Exchange extends RequestBody {
   /** The segment in place of the path's `{…}`, or an empty string. */
   readonly param: string;
   readonly record: OpenRecord;
-  /** The rule of the script for this request. */
+  /** Undefined if no rule of the script matches. */
   readonly scripted: Scripted | undefined;
 }
 

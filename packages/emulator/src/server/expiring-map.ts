@@ -9,7 +9,7 @@ export interface ExpiringMapOptions {
   /** Lifetime of an entry, in milliseconds. @default Infinity */
   readonly lifetimeMs?: number;
   readonly state: EmulatorState | undefined;
-  /** Name of the map in the state. */
+  /** Name of the map in the state, `videos`. */
   readonly name: string;
 }
 

@@ -20,10 +20,10 @@ export interface Faults<Name extends string = string> {
   readonly unknown: readonly string[];
 }
 
-/** A name, a count, and a label that makes the body different. */
+/** Matches a fault: a name, a count, and a label that makes the body different. */
 const FAULT = /\[\[([a-z0-9-]+)(?::(\d{1,6})(?::[\w-]{1,40})?)?\]\]/gi;
 /** Matches what may be a misspelled fault: a word, or the status of a refusal. */
-const LIKE_A_FAULT = /\[\[ *([a-z][\w-]*|[45]\d\d) *(?::([^[\]\n]*))?\]\]/g;
+const MAYBE_FAULT = /\[\[ *([a-z][\w-]*|[45]\d\d) *(?::([^[\]\n]*))?\]\]/g;
 const failureModes: readonly FailureMode[] = [
   "stall",
   "truncate",
@@ -37,38 +37,35 @@ const failureModes: readonly FailureMode[] = [
  * Reads the faults of one or several texts.
  *
  * @param known faults of the endpoint
- * @param added faults of the script, `[[drop]]`. Faults that the endpoint does not know have no effect.
+ * @param scripted faults of the script, `[[drop]]`. Faults that the endpoint does not know have no effect.
  */
 export function readFaults<Name extends string>(
   text: string | readonly string[],
   known: Readonly<Record<Name, string>>,
-  added = "",
+  scripted = "",
 ): Faults<Name> {
   const numbers = new Map<Name, number>();
   const names = new Set<Name>();
-  const rest = [text].flat().map(takeFaults);
-  takeFaults(added);
+  const cleanTexts = [text].flat().map(takeFaults);
+  takeFaults(scripted);
   const all: ReadonlySet<string> = names;
-  const refused = [...names].find((name) => name === "429" || name === "500");
+  const status = [...names].find((name) => name === "429" || name === "500");
   const mode = failureModes.find((name) => all.has(name));
   const getTimes = (name: string) => numbers.get(name as Name) ?? Infinity;
-  const found = rest.flatMap((part) => findUnknown(part, Object.keys(known)));
+  const unknown = cleanTexts.flatMap((part) => findUnknown(part, Object.keys(known)));
   return {
     names,
     numbers,
     failure: mode && { mode, times: getTimes(mode) },
-    refusal: refused && {
-      status: refused === "429" ? 429 : 500,
-      times: getTimes(refused),
-    },
-    text: rest.join(" "),
-    mistake: found.find(({ mistake }) => mistake)?.mistake,
-    unknown: found.map(({ word }) => word),
+    refusal: status && { status: status === "429" ? 429 : 500, times: getTimes(status) },
+    text: cleanTexts.join(" "),
+    mistake: unknown.find(({ mistake }) => mistake)?.mistake,
+    unknown: unknown.map(({ word }) => word),
   };
 
   /** Records the faults of a text, and returns the text without them. */
-  function takeFaults(whole: string): string {
-    const left = whole.replace(FAULT, (fault: string, word: string, times?: string) => {
+  function takeFaults(withFaults: string): string {
+    const withoutFaults = withFaults.replace(FAULT, (fault: string, word: string, times?: string) => {
       const name = word.toLowerCase();
       if (!isKnown(name, known)) return fault;
       // of a repeated fault, the first one counts
@@ -76,23 +73,23 @@ export function readFaults<Name extends string>(
       names.add(name);
       return "";
     });
-    return left.trim();
+    return withoutFaults.trim();
   }
 }
 
-/** A word that may be a misspelled fault. Has a message if it cannot be anything else. */
+/** A word that may be a misspelled fault. `mistake` is the message about a word that can be nothing else. */
 interface UnknownWord {
   readonly word: string;
   readonly mistake: string | undefined;
 }
 
 /**
- * Finds possibly misspelled faults in a text without its valid faults. A word is certainly misspelled at the beginning
- * or the end of the text, with a count, or with the name of a fault. Between other words it may be text: a wiki link, a
- * C++ attribute, a TOML table.
+ * Finds words in double brackets that may be misspelled faults, in a text without its valid faults. A word is certainly
+ * misspelled if it begins or ends the text, has a count, or is the name of a fault. Elsewhere it may be a wiki link, a
+ * C++ attribute or a TOML table.
  */
 function findUnknown(text: string, known: readonly string[]): UnknownWord[] {
-  return [...text.matchAll(LIKE_A_FAULT)].map(({ 0: fault, 1: word = "", 2: count, index }) => {
+  return [...text.matchAll(MAYBE_FAULT)].map(({ 0: fault, 1: word = "", 2: count, index }) => {
     const end = index + fault.length;
     const isAtEdge = end === text.length || (index === 0 && text[end] !== "\n");
     const isCertain = isAtEdge || isNumber(count) || known.includes(word);

@@ -17,14 +17,14 @@ export async function refuseUnreachable(
 ): Promise<HandlerResponse | undefined> {
   if (!fetchMedia) return undefined;
   for (const { path, url } of addresses) {
-    const reason = /^https?:/i.test(url) ? await fetchFailure(url, fetchMedia) : undefined;
+    const reason = /^https?:/i.test(url) ? await describeFailure(url, fetchMedia) : undefined;
     if (reason !== undefined)
       return createBadRequest(`${path} can't be downloaded: ${reason}.`, path, "media_unreachable");
   }
   return undefined;
 }
 
-async function fetchFailure(url: string, fetchMedia: FetchMedia): Promise<string | undefined> {
+async function describeFailure(url: string, fetchMedia: FetchMedia): Promise<string | undefined> {
   try {
     const response = await fetchMedia(url);
     await response?.body?.cancel();
@@ -37,7 +37,7 @@ async function fetchFailure(url: string, fetchMedia: FetchMedia): Promise<string
 /** URLs of this machine. The emulator can reach them, but a real gateway can't. */
 const LOCAL = /^http:\/\/(?:127\.0\.0\.1|localhost)[:/]/;
 
-/** Wraps a check so that it accepts URLs of this machine, if they are fetched. */
+/** Wraps a check of a request, so that it accepts URLs of this machine if `fetchMedia` fetches them. */
 export function acceptLocal(
   check: (body: unknown) => Findings,
   fetchMedia: FetchMedia | undefined,
@@ -45,7 +45,7 @@ export function acceptLocal(
   if (!fetchMedia) return check;
   return (body) => {
     const { issues, warnings } = check(body);
-    // in a complete URL, only the host can be wrong
+    // the only issue of such a URL is its host
     return { issues: issues.filter(({ path }) => !LOCAL.test(String(readValue(body, path)))), warnings };
   };
 }

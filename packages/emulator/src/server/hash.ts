@@ -1,4 +1,5 @@
-const PRIME = 0x01000193;
+/** Prime of the 32-bit FNV-1a hash. */
+const FNV_PRIME = 0x01000193;
 
 /**
  * Returns 16 hex digits that depend only on `text`, so that equal requests get equal texts and ids. Uses two 32-bit
@@ -7,10 +8,10 @@ const PRIME = 0x01000193;
 export function hash(text: string): string {
   let left = 0x811c9dc5;
   let right = 0x3c6ef372;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    left = Math.imul(left ^ unit, PRIME);
-    right = Math.imul(right ^ unit ^ (at & 0xff), PRIME);
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    left = Math.imul(left ^ unit, FNV_PRIME);
+    right = Math.imul(right ^ unit ^ (index & 0xff), FNV_PRIME);
   }
   return formatHex(left ^ (right >>> 15)) + formatHex(right ^ (left >>> 13));
 }

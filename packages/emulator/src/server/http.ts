@@ -22,8 +22,11 @@ export interface ErrorBody {
   };
 }
 
-const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
-const STREAM_TYPE = { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" };
+export const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
+export const STREAM_TYPE = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-cache",
+};
 
 export function createJSON(
   value: unknown,

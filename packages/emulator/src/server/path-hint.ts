@@ -13,10 +13,11 @@ export function describePathHint(
   models: readonly string[],
 ): string {
   const parts = path.split("/").filter((part) => part !== "");
-  const meant = findPath(parts, routes);
-  if (meant !== undefined) {
-    const bases = `An OpenAI client needs the base URL ${origin}/v1, a Sluice client ${origin}.`;
-    return `Did you mean ${meant}?${meant === `/${parts.join("/")}` ? "" : ` ${bases}`}`;
+  const suggestion = findSimilarPath(parts, routes);
+  if (suggestion !== undefined) {
+    const hasOtherSlashesOnly = suggestion === `/${parts.join("/")}`;
+    const bases = ` An OpenAI client needs the base URL ${origin}/v1, a Sluice client ${origin}.`;
+    return `Did you mean ${suggestion}?${hasOtherSlashesOnly ? "" : bases}`;
   }
   const last = parts.at(-1);
   if (last === "models") return `The gateway has no list of models; its models are ${models.join(", ")}.`;
@@ -24,9 +25,9 @@ export function describePathHint(
   return isOtherChat ? "Ask by chat completions: POST /v1/chat/completions." : "";
 }
 
-/** Finds the endpoint at the end of a path with extra segments before it, or without its `/v1`. */
-function findPath(parts: readonly string[], routes: Routes): string | undefined {
-  // names of the emulator's own routes are also words in the paths of other gateways
+/** Finds the endpoint that a path ends with, if the path has more segments before it or lacks `/v1`. */
+function findSimilarPath(parts: readonly string[], routes: Routes): string | undefined {
+  // the emulator's own routes, such as `/files/{name}`, would match paths of other gateways
   const gateway = Object.entries(routes).filter(([route]) => /^\/(?:v1|gamma|epsilon)\//.test(route));
   const known = Object.fromEntries(gateway);
   return parts

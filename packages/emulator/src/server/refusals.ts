@@ -1,3 +1,4 @@
+import { createCounts } from "./bounded.js";
 import type { Exchange } from "./exchange.js";
 import type { FailureMode, Faults } from "./faults.js";
 import { hash } from "./hash.js";
@@ -16,7 +17,7 @@ const MAX_BODIES = 1000;
 
 /** Counts the refusals and failures of each body until its next complete response, for the last 1,000 bodies. */
 export function createRefusals() {
-  const counts = new Map<string, number>();
+  const counts = createCounts(MAX_BODIES);
   return { refuse, takeFailure, clear: () => counts.clear() };
 
   function refuse(
@@ -26,29 +27,23 @@ export function createRefusals() {
     exchange.record.faults = [...names];
     exchange.record.unknownFaults = unknown;
     if (mistake !== undefined) return createBadRequest(mistake, undefined, "unknown_fault");
-    if (!refusal || !isDue(refusal.times, "refusal", exchange)) return undefined;
+    if (!refusal || !countAmongFirst(refusal.times, "refusal", exchange)) return undefined;
     return refusal.status === 429 ? createRateLimited(1) : createServerError();
   }
 
   function takeFailure({ failure, refusal }: Faults, exchange: Exchange): FailureMode | undefined {
-    if (failure && isDue(failure.times, "failure", exchange)) return failure.mode;
+    if (failure && countAmongFirst(failure.times, "failure", exchange)) return failure.mode;
     // a complete response resets the counts: a later equal request fails again
     if (!failure && !refusal) return undefined;
     for (const kind of ["refusal", "failure"] as const) counts.delete(computeKey(kind, exchange));
     return undefined;
   }
 
-  /** Counts, and checks if this is one of the first `times`. */
-  function isDue(times: number, kind: "refusal" | "failure", exchange: Exchange): boolean {
+  /** Returns true for the first `times` requests with this body, and counts them. */
+  function countAmongFirst(times: number, kind: "refusal" | "failure", exchange: Exchange): boolean {
     const key = computeKey(kind, exchange);
-    const already = counts.get(key) ?? 0;
-    if (already >= times) return false;
-    counts.delete(key);
-    counts.set(key, already + 1);
-    for (const oldest of counts.keys()) {
-      if (counts.size <= MAX_BODIES) break;
-      counts.delete(oldest);
-    }
+    if (counts.get(key) >= times) return false;
+    counts.increase(key);
     return true;
   }
 }

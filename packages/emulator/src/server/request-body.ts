@@ -24,6 +24,16 @@ export async function readBody(request: Request): Promise<RequestBody> {
   }
 }
 
+/** Parses the text of a body: JSON, or the text itself if it is not JSON. Undefined for an empty text. */
+export function parseText(text: string): unknown {
+  if (text === "") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
 async function describeField([name, value]: [string, FormDataEntryValue]): Promise<[string, unknown]> {
   if (typeof value === "string") return [name, value];
   const bytes = new TextDecoder("latin1").decode(await value.arrayBuffer());

@@ -1,3 +1,4 @@
+import { parseText } from "./request-body.js";
 import type { BodyEnd } from "./response-body.js";
 
 /** A request that the emulator received, with its result. It is updated while the response streams. */
@@ -51,15 +52,15 @@ export function createRequestLog(max: number) {
   const sizes = new WeakMap<OpenRecord, number>();
   let characters = 0;
 
-  return { requests, open, clear };
+  return { requests, openRecord, clear };
 
-  function open(request: Request, text: string, id: string, at: number): OpenRecord {
+  function openRecord(request: Request, text: string, id: string, at: number): OpenRecord {
     const record: OpenRecord = {
       id,
       method: request.method,
       path: new URL(request.url).pathname,
       headers: redactHeaders(request.headers),
-      body: parseBody(text),
+      body: parseText(text),
       unknownFields: [],
       faults: [],
       unknownFaults: [],
@@ -99,18 +100,9 @@ export function closeRecord(record: OpenRecord, end: BodyEnd, now: number): bool
 }
 
 function redactHeaders(headers: Headers): Record<string, string> {
-  const seen: Record<string, string> = {};
+  const redacted: Record<string, string> = {};
   headers.forEach((value, name) => {
-    seen[name] = SECRET_HEADERS.includes(name) ? "[redacted]" : value;
+    redacted[name] = SECRET_HEADERS.includes(name) ? "[redacted]" : value;
   });
-  return seen;
-}
-
-function parseBody(text: string): unknown {
-  if (text === "") return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  return redacted;
 }

@@ -16,8 +16,8 @@ export function createPulledBody(
   write: BodyWriter,
   onEnd: (end: BodyEnd) => void,
 ): ReadableStream<Bytes> {
-  const gone = new AbortController();
-  const pieces = write(gone.signal);
+  const disconnected = new AbortController();
+  const pieces = write(disconnected.signal);
   let detach = () => {};
 
   return new ReadableStream({ start, pull, cancel }, { highWaterMark: 0 });
@@ -36,12 +36,12 @@ export function createPulledBody(
   async function pull(controller: ReadableStreamDefaultController) {
     try {
       const { done, value } = await pieces.next();
-      if (gone.signal.aborted) return;
+      if (disconnected.signal.aborted) return;
       if (!done) return controller.enqueue(typeof value === "string" ? encoder.encode(value) : value);
       end("finished");
       controller.close();
     } catch (error) {
-      if (gone.signal.aborted) return;
+      if (disconnected.signal.aborted) return;
       end("broken");
       controller.error(error);
     }
@@ -53,13 +53,13 @@ export function createPulledBody(
 
   function abandon(reason: unknown) {
     end("aborted");
-    gone.abort(reason);
+    disconnected.abort(reason);
     // the signal ends a generator that waits for its clock; `return` ends a generator that waits for a pull
     pieces.return(undefined).catch(() => {});
   }
 
-  function end(how: BodyEnd) {
+  function end(bodyEnd: BodyEnd) {
     detach();
-    onEnd(how);
+    onEnd(bodyEnd);
   }
 }

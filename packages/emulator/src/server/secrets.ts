@@ -5,7 +5,7 @@ interface Span {
   readonly start: number;
   readonly end: number;
   /** Replacement for the text. */
-  readonly sign: string;
+  readonly replacement: string;
 }
 
 /** Removes secrets from texts and values: keys, tokens, data URIs, and the queries and passwords of URLs. */
@@ -15,7 +15,7 @@ export interface Redactor {
   /** Returns `text` without secrets. */
   readonly redactText: (text: string) => string;
   /** Returns the chunks of a text without its secrets, including secrets that span several chunks. */
-  readonly redactChunks: (pieces: readonly string[]) => string[];
+  readonly redactChunks: (chunks: readonly string[]) => string[];
   /** Returns a copy of plain JSON without secrets. Field names are redacted too. */
   readonly redactValue: (value: unknown) => unknown;
   /** Checks if a text contains an added secret. */
@@ -30,22 +30,22 @@ const MIN_SECRET_CHARACTERS = 6;
  */
 const MIN_FILE_CHARACTERS = 32;
 
-/** Patterns of secrets. If a pattern has a group `shown`, only the text after the group is removed. */
+/** Patterns of secrets. If a pattern has a group `prefix`, the prefix stays. */
 const patterns: readonly RegExp[] = [
-  /(?<shown>\b(?:bearer|basic)\s+)[^\s"',;`<>\\[\]]+/gi,
-  /(?<shown>\bsk-)[\w-]{6,}/g,
+  /(?<prefix>\b(?:bearer|basic)\s+)[^\s"',;`<>\\[\]]+/gi,
+  /(?<prefix>\bsk-)[\w-]{6,}/g,
   /\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?/g,
   /\b(?:AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|gh[pousr]_\w{20,}|xox[abprs]-[\w-]{10,})/g,
-  /(?<shown>\bhttps?:\/\/)[^\s"'\\/@]+(?=@)/gi,
-  /(?<shown>\bhttps?:\/\/[^\s"'\\?]+\?)[^\s"'\\)<>[\]]+/gi,
+  /(?<prefix>\bhttps?:\/\/)[^\s"'\\/@]+(?=@)/gi,
+  /(?<prefix>\bhttps?:\/\/[^\s"'\\?]+\?)[^\s"'\\)<>[\]]+/gi,
 ];
 
 /**
- * Patterns of files: data URIs and plain Base64. Their replacement contains a hash, so that two files can be told
+ * Patterns of filePatterns: data URIs and plain Base64. Their replacement contains a hash, so that two filePatterns can be told
  * apart.
  */
-const files: readonly RegExp[] = [
-  /(?<shown>\bdata:[\w.+/-]{0,128}(?:;[^,;\s"']{0,64}){0,4},)[^\s"'\\)<>[\]]+/gi,
+const filePatterns: readonly RegExp[] = [
+  /(?<prefix>\bdata:[\w.+/-]{0,128}(?:;[^,;\s"']{0,64}){0,4},)[^\s"'\\)<>[\]]+/gi,
   /[\w+/-]{200,}={0,2}/g,
 ];
 
@@ -64,47 +64,51 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
     for (const form of [secret, encodeURIComponent(secret), escaped]) known.add(form);
   }
 
-  function redactText(whole: string): string {
-    return redactChunks([whole])[0] ?? "";
+  function redactText(text: string): string {
+    return redactChunks([text])[0] ?? "";
   }
 
-  function redactChunks(parts: readonly string[]): string[] {
-    const spans = findSpans(parts.join(""));
+  function redactChunks(chunks: readonly string[]): string[] {
+    const spans = findSpans(chunks.join(""));
     let offset = 0;
-    return parts.map((part) => {
+    return chunks.map((chunk) => {
       const start = offset;
-      offset += part.length;
-      return removeSpans(part, start, spans);
+      offset += chunk.length;
+      return removeSpans(chunk, start, spans);
     });
   }
 
-  function redactValue(given: unknown): unknown {
-    if (typeof given === "string") return redactText(given);
-    if (typeof given !== "object" || given === null) return given;
-    if (Array.isArray(given)) return given.map(redactValue);
-    const entries = Object.entries(given).map(([name, field]) => [
+  function redactValue(value: unknown): unknown {
+    if (typeof value === "string") return redactText(value);
+    if (typeof value !== "object" || value === null) return value;
+    if (Array.isArray(value)) return value.map(redactValue);
+    const entries = Object.entries(value).map(([name, field]) => [
       redactText(name),
       typeof field === "string" && SECRET_NAME.test(name) ? REDACTED : redactValue(field),
     ]);
     return Object.fromEntries(entries);
   }
 
-  function hasSecret(whole: string): boolean {
-    return [...known].some((secret) => whole.includes(secret));
+  function hasSecret(text: string): boolean {
+    return [...known].some((secret) => text.includes(secret));
   }
 
-  function findSpans(whole: string): Span[] {
-    const found = [...known].flatMap((secret) => findOccurrences(whole, secret));
-    for (const pattern of patterns) found.push(...matches(whole, pattern, () => REDACTED));
-    for (const pattern of files) found.push(...matches(whole, pattern, describeFile));
+  function findSpans(text: string): Span[] {
+    const found = [...known].flatMap((secret) => findOccurrences(text, secret));
+    for (const pattern of patterns) found.push(...findMatches(text, pattern, () => REDACTED));
+    for (const pattern of filePatterns) found.push(...findMatches(text, pattern, describeFile));
     return mergeSpans(found);
   }
 }
 
-function matches(whole: string, pattern: RegExp, createSign: (secret: string) => string): Span[] {
-  return [...whole.matchAll(pattern)].map(({ 0: match, index, groups }) => {
-    const shown = groups?.["shown"]?.length ?? 0;
-    return { start: index + shown, end: index + match.length, sign: createSign(match.slice(shown)) };
+function findMatches(text: string, pattern: RegExp, createReplacement: (secret: string) => string): Span[] {
+  return [...text.matchAll(pattern)].map(({ 0: match, index, groups }) => {
+    const prefix = groups?.["prefix"]?.length ?? 0;
+    return {
+      start: index + prefix,
+      end: index + match.length,
+      replacement: createReplacement(match.slice(prefix)),
+    };
   });
 }
 
@@ -112,36 +116,41 @@ function describeFile(file: string): string {
   return file.length < MIN_FILE_CHARACTERS ? REDACTED : `[redacted ${hash(file)}]`;
 }
 
-function findOccurrences(whole: string, secret: string): Span[] {
+function findOccurrences(text: string, secret: string): Span[] {
   const found: Span[] = [];
-  for (let at = whole.indexOf(secret); at >= 0; at = whole.indexOf(secret, at + secret.length))
-    found.push({ start: at, end: at + secret.length, sign: REDACTED });
+  let start = text.indexOf(secret);
+  while (start >= 0) {
+    const end = start + secret.length;
+    found.push({ start, end, replacement: REDACTED });
+    start = text.indexOf(secret, end);
+  }
   return found;
 }
 
 /** Sorts spans, and merges spans that overlap or touch. The longest span decides the replacement. */
 function mergeSpans(spans: readonly Span[]): Span[] {
-  const joined: Span[] = [];
+  const merged: Span[] = [];
   for (const span of spans.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
-    const last = joined.at(-1);
-    if (!last || span.start > last.end) joined.push(span);
+    const last = merged.at(-1);
+    if (!last || span.start > last.end) merged.push(span);
     else if (span.end > last.end) {
-      const { sign } = span.end - span.start > last.end - last.start ? span : last;
-      joined[joined.length - 1] = { start: last.start, end: span.end, sign };
+      const { replacement } = span.end - span.start > last.end - last.start ? span : last;
+      merged[merged.length - 1] = { start: last.start, end: span.end, replacement };
     }
   }
-  return joined;
+  return merged;
 }
 
 /** Removes the spans from a chunk that begins at `offset`. The chunk where a span begins gets the replacement. */
-function removeSpans(part: string, offset: number, spans: readonly Span[]): string {
-  const end = offset + part.length;
-  let at = offset;
-  let unchanged = "";
-  for (const { start: from, end: to, sign } of spans) {
-    if (to <= offset || from >= end) continue;
-    if (from >= offset) unchanged += part.slice(at - offset, from - offset) + sign;
-    at = Math.min(to, end);
+function removeSpans(chunk: string, offset: number, spans: readonly Span[]): string {
+  let cleaned = "";
+  let position = 0;
+  for (const span of spans) {
+    const start = span.start - offset;
+    const end = span.end - offset;
+    if (end <= 0 || start >= chunk.length) continue;
+    if (start >= 0) cleaned += chunk.slice(position, start) + span.replacement;
+    position = Math.min(end, chunk.length);
   }
-  return unchanged + part.slice(at - offset);
+  return cleaned + chunk.slice(position);
 }

@@ -12,37 +12,41 @@ export interface Progress {
   readonly share: number;
 }
 
+/** Times after the creation. The digest of a task decides its times within the spreads. */
 const QUEUED_MS = 1500;
 const MIN_START_MS = 8000;
 const START_SPREAD_MS = 7000;
-const MIN_MS = 60_000;
-const SPREAD_MS = 60_000;
-const SLOW_MS = 300_000;
+const MIN_FINISH_MS = 60_000;
+const FINISH_SPREAD_MS = 60_000;
+const SLOW_FINISH_MS = 300_000;
+/** Shares of a given duration after which a task is queued and started. */
+const QUEUED_SHARE = 0.02;
+const START_SHARE = 0.06;
 
 /**
- * Plans the times of a task: one to two minutes, including some seconds in the queue, divided by `speed`.
+ * Plans the times of a task that takes one to two minutes, with some seconds in the queue. `speed` divides all times.
  *
  * @param digest hex digits that decide the exact times
- * @param usualMs total milliseconds of a task that is not slow, instead of those times
+ * @param durationMs milliseconds of a task that is not slow, instead of one to two minutes
  */
 export function planTimeline(
   now: number,
   digest: string,
   speed: number,
   slow: boolean,
-  usualMs?: number,
+  durationMs?: number,
 ): Timeline {
   const toTime = (ms: number) => now + ms / speed;
-  if (usualMs !== undefined && !slow)
+  if (durationMs !== undefined && !slow)
     return {
       submittedAt: now,
-      queuedAt: toTime(usualMs * 0.02),
-      startedAt: toTime(usualMs * 0.06),
-      finishedAt: toTime(usualMs),
+      queuedAt: toTime(durationMs * QUEUED_SHARE),
+      startedAt: toTime(durationMs * START_SHARE),
+      finishedAt: toTime(durationMs),
     };
-  const spread = (part: string, max: number) => Number.parseInt(part, 16) % max;
+  const spread = (digits: string, max: number) => Number.parseInt(digits, 16) % max;
   const started = MIN_START_MS + spread(digest.slice(0, 6), START_SPREAD_MS);
-  const finished = slow ? SLOW_MS : MIN_MS + spread(digest.slice(6, 12), SPREAD_MS);
+  const finished = slow ? SLOW_FINISH_MS : MIN_FINISH_MS + spread(digest.slice(6, 12), FINISH_SPREAD_MS);
   return {
     submittedAt: now,
     queuedAt: toTime(QUEUED_MS),

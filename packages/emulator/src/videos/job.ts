@@ -27,7 +27,7 @@ export interface ContentItem {
   readonly type: string;
   readonly text?: string;
   readonly role?: string;
-  readonly [address: string]: unknown;
+  readonly [field: string]: unknown;
 }
 
 type Settings = Pick<VideoRequestBody, "ratio" | "resolution" | "duration" | "seed">;
@@ -65,25 +65,26 @@ const REFERENCE_SECONDS = 3;
 /**
  * Reads a validated request.
  *
- * @param added faults of the script, `[[drop]]`
+ * @param scriptedFaults faults of the script, `[[drop]]`
  */
-export function readVideoJob(request: VideoRequestBody, added?: string): VideoJob {
+export function readVideoJob(request: VideoRequestBody, scriptedFaults?: string): VideoJob {
   const { model, input, content = [] } = request;
   const settings: Settings = (input ? request.parameters : request) ?? {};
   const prompt = input ? (input.prompt ?? "") : content.flatMap(({ text }) => text ?? []).join("\n");
-  const faults = readFaults(prompt, faultTables.videos, added);
-  const marks = input
+  const faults = readFaults(prompt, faultTables.videos, scriptedFaults);
+  // a role, as in "first_frame", or the type of an item without a role
+  const roles = input
     ? (input.media ?? []).map(({ type }) => type)
     : content.map(({ type, role }) => role ?? type);
   const row = models[model];
   const durationDefault = "durationDefault" in row ? row.durationDefault : USUAL_SECONDS;
-  const videos = marks.filter((mark) => mark === "reference_video" || mark === "video_url").length;
+  const videos = roles.filter((role) => role === "reference_video" || role === "video_url").length;
   return {
     model,
     family: row.family,
     prompt: cut(prompt, MAX_PROMPT_CHARACTERS),
     faults: { ...faults, text: cut(faults.text, MAX_PROMPT_CHARACTERS) },
-    action: marks.includes("first_frame") && marks.includes("last_frame") ? "firstTailGenerate" : "generate",
+    action: roles.includes("first_frame") && roles.includes("last_frame") ? "firstTailGenerate" : "generate",
     resolution: settings.resolution ?? ("resolutionDefault" in row ? row.resolutionDefault : "720p"),
     ratio: settings.ratio === undefined || settings.ratio === "adaptive" ? "16:9" : settings.ratio,
     duration: settings.duration === -1 ? CHOSEN_SECONDS : (settings.duration ?? durationDefault),

@@ -7,14 +7,14 @@ export interface Task {
   readonly id: string;
   readonly job: VideoJob;
   readonly timeline: Timeline;
-  /** True if a success repeats its URL in `fail_reason`, as some successes do. */
+  /** True if a success repeats its URL in `fail_reason`, as the spec shows for some tasks. */
   readonly repeatsURL: boolean;
 }
 
 /** State of a task at the time of a query. */
 export interface View extends Progress {
   /** True if the status is a word that the spec does not list. */
-  readonly oddStatus: boolean;
+  readonly hasUnknownStatus: boolean;
   readonly failed: boolean;
   /** URL of the finished video. */
   readonly url: string | undefined;
@@ -34,7 +34,7 @@ const statusWords = {
     running: "IN_PROGRESS",
     finished: "SUCCESS",
     failed: "FAILURE",
-    odd: "POST_PROCESSING",
+    unknown: "POST_PROCESSING",
   },
   lower: {
     submitted: "queued",
@@ -42,7 +42,7 @@ const statusWords = {
     running: "running",
     finished: "succeeded",
     failed: "failed",
-    odd: "post_processing",
+    unknown: "post_processing",
   },
   upstream: {
     submitted: "PENDING",
@@ -50,7 +50,7 @@ const statusWords = {
     running: "RUNNING",
     finished: "SUCCEEDED",
     failed: "FAILED",
-    odd: "RUNNING",
+    unknown: "RUNNING",
   },
 } as const;
 
@@ -65,19 +65,19 @@ interface TaskForm {
   readonly canBeBare?: boolean;
 }
 
-const usual: TaskForm = { receipt: "queued", words: "upper", toUpstream: () => ({}) };
+const defaultForm: TaskForm = { receipt: "queued", words: "upper", toUpstream: () => ({}) };
 const gamma2: TaskForm = { receipt: "", words: "lower", toUpstream: toBareResult, canBeBare: true };
 
 /** Forms of the families whose tasks differ from the default (spec, Video task). */
 const forms: { readonly [Family in VideoFamily]?: TaskForm } = {
-  beta: { ...usual, toUpstream: toBetaResult },
+  beta: { ...defaultForm, toUpstream: toBetaResult },
   "2-0": gamma2,
   fast: gamma2,
 };
 
 /** Returns the form of the responses about a task. */
 export function getForm({ family }: VideoJob): TaskForm {
-  return forms[family] ?? usual;
+  return forms[family] ?? defaultForm;
 }
 
 /**
@@ -163,9 +163,9 @@ function toUsage(job: VideoJob) {
   };
 }
 
-function getStatusWord({ phase, failed, oddStatus }: View, style: keyof typeof statusWords): string {
+function getStatusWord({ phase, failed, hasUnknownStatus }: View, style: keyof typeof statusWords): string {
   const words = statusWords[style];
-  if (oddStatus) return words.odd;
+  if (hasUnknownStatus) return words.unknown;
   return phase === "finished" && failed ? words.failed : words[phase];
 }
 

@@ -1,7 +1,6 @@
 import { checkRequest } from "@sluice/core/schemas";
 import type { AssetStatus } from "../assets/assets.js";
-import { pickColors } from "../files/color.js";
-import type { FileEndpointOptions } from "../files/files.js";
+import { type FileEndpointOptions, RESULT_LIFETIME_MS, type Reference } from "../files/files.js";
 import { getFrameSize, type VideoDescription } from "../files/media.js";
 import { checkBody } from "../server/check.js";
 import type { Exchange } from "../server/exchange.js";
@@ -18,7 +17,7 @@ import { getForm, type Task, toResult, type View } from "./result.js";
 
 interface VideosOptions extends FileEndpointOptions {
   /** Milliseconds of a task that is not slow. Undefined for one to two minutes. */
-  readonly usualMs: number | undefined;
+  readonly durationMs: number | undefined;
   /** Returns the status of an asset, or undefined for an unknown id. */
   readonly getAssetStatus: (id: string) => AssetStatus | undefined;
 }
@@ -32,8 +31,8 @@ interface StoredTask extends Task {
   successQueries: number;
 }
 
-const DAY_MS = 24 * 3_600_000;
 const MAX_TASKS = 2000;
+/** Number of queries that a fault without a number concerns. */
 const USUAL_QUERIES = 2;
 
 /** Creates `POST /v1/video/generations` and the query of a task, for the last 2,000 tasks of the last 24 hours. */
@@ -45,13 +44,13 @@ export function createVideos({
   takeFailure,
   files,
   fetchMedia,
-  usualMs,
+  durationMs,
   getAssetStatus,
 }: VideosOptions) {
   const tasks = createExpiringMap<StoredTask>({
     clock,
     maxEntries: MAX_TASKS,
-    lifetimeMs: DAY_MS,
+    lifetimeMs: RESULT_LIFETIME_MS,
     state,
     name: "videos",
   });
@@ -69,7 +68,7 @@ export function createVideos({
       (await refuseUnreachable(readURLs(checked.body), fetchMedia));
     if (refusal) return refusal;
 
-    const { id } = storeTask(job, exchange.text, describeReference(checked.body));
+    const { id } = storeTask(job, exchange.text, files.describeReference(findFirstImage(checked.body)));
     const receipt = {
       id,
       task_id: id,
@@ -82,17 +81,7 @@ export function createVideos({
     return respondJSON(receipt, takeFailure(job.faults, exchange), exchange.request.signal);
   }
 
-  /** Returns the fields that the first image of a request decides. An image from elsewhere decides only the colors. */
-  function describeReference(request: VideoRequestBody): Partial<VideoDescription> {
-    const url = findFirstImage(request);
-    if (url === undefined) return {};
-    const own = files.findImage(url);
-    if (!own) return { colors: pickColors(url) };
-    const { seed, index, colors } = own;
-    return { base: `${own.prompt} ${own.base ?? ""}`, seed, index, ...(colors ? { colors } : {}) };
-  }
-
-  function storeTask(job: VideoJob, text: string, reference: Partial<VideoDescription>): StoredTask {
+  function storeTask(job: VideoJob, text: string, reference: Reference): StoredTask {
     const digest = hash(text);
     const number = count.next();
     const id = `task-${digest}-${number}`;
@@ -108,7 +97,7 @@ export function createVideos({
         ...reference,
         seconds: job.duration,
       },
-      timeline: planTimeline(clock.now(), digest, speed, job.faults.names.has("slow"), usualMs),
+      timeline: planTimeline(clock.now(), digest, speed, job.faults.names.has("slow"), durationMs),
       repeatsURL: number % 2 === 1,
       queries: 0,
       successQueries: 0,
@@ -130,16 +119,16 @@ export function createVideos({
     return createJSON(toResult(task, view));
   }
 
-  function toView(task: StoredTask, oddStatus: boolean, origin: string): View {
+  function toView(task: StoredTask, hasUnknownStatus: boolean, origin: string): View {
     const { faults, returnsLastFrame } = task.job;
     const progress = computeProgress(task.timeline, clock.now());
     const failed = faults.names.has("fail");
-    const unfinished = { oddStatus, failed, url: undefined, lastFrameURL: undefined };
+    const unfinished = { hasUnknownStatus, failed, url: undefined, lastFrameURL: undefined };
     // an unknown status must not come with signs of an end
-    if (oddStatus) return { ...unfinished, phase: "running", share: Math.min(progress.share, 0.99) };
+    if (hasUnknownStatus) return { ...unfinished, phase: "running", share: Math.min(progress.share, 0.99) };
     if (progress.phase !== "finished" || failed || hasNoURL(task)) return { ...progress, ...unfinished };
 
-    const at = { origin, expiresAt: task.timeline.finishedAt + DAY_MS };
+    const at = { origin, expiresAt: task.timeline.finishedAt + RESULT_LIFETIME_MS };
     const url = files.publish(`${task.id}.mp4`, task.video, at);
     const { seconds: _, ...frame } = task.video;
     const lastFrameURL = returnsLastFrame

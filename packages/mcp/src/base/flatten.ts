@@ -2,18 +2,18 @@ import { isRecord } from "@sluice/core/extend";
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Keywords to drop. The client checks their rules anyway. */
+/** Keywords to drop. The client checks these rules before it sends a request. */
 const DROPPED = ["contains", "minContains", "maxContains", "allOf", "default"];
 
-/** Maximum length of a description that only repeats the name of its field: "Opacity of the logo." */
+/** A description up to this length only repeats the name of its field: "Opacity of the logo." */
 const MAX_LABEL = 40;
 
 /** Fields of messages that the server accepts but does not list, to keep the schema short. */
 const UNLISTED = ["tool_calls", "tool_call_id", "reasoning_content", "name"];
 
 /**
- * Shortens a schema, because the agent reads the schemas of all tools. The variants of an object become one object with
- * the fields of all variants. A description is one sentence. `null` and rules across fields are dropped. A flat schema
+ * Shortens a schema, because the agent reads the schemas of all tools: merges the variants of an object into one object
+ * with all their fields, cuts each description to one sentence, and drops `null` and rules across fields. The result
  * accepts every request that the client accepts, except for `null`.
  */
 export function flatten(schema: Schema): Record<string, unknown> {
@@ -33,8 +33,8 @@ export function flatten(schema: Schema): Record<string, unknown> {
   }
   if (isRecord(items)) short["items"] = flatten(items);
   if (!Array.isArray(anyOf)) return short;
-  const kinds = mergeAll(anyOf.filter(({ type }) => type !== "null").map(flatten));
-  return kinds.length === 1 ? { ...kinds[0], ...short } : { anyOf: kinds, ...short };
+  const variants = mergeVariants(anyOf.filter(({ type }) => type !== "null").map(flatten));
+  return variants.length === 1 ? { ...variants[0], ...short } : { anyOf: variants, ...short };
 }
 
 /** Removes a description that only repeats the name of its field. */
@@ -46,21 +46,21 @@ function readFirstSentence(text: string): string {
   return /^.*?\.(?=\s|$)/s.exec(text)?.[0] ?? text;
 }
 
-/** Merges the objects of a list of schemas, and its arrays. Other schemas stay separate. */
-function mergeAll(schemas: readonly Record<string, unknown>[]): Record<string, unknown>[] {
-  const result: Record<string, unknown>[] = [];
+/** Merges all objects in a list of schemas into one, and all arrays into one. Other schemas stay separate. */
+function mergeVariants(schemas: readonly Record<string, unknown>[]): Record<string, unknown>[] {
+  const merged: Record<string, unknown>[] = [];
   for (const schema of schemas) {
     const { type } = schema;
-    const index = result.findIndex(
-      (other) => other["type"] === type && (type === "object" || type === "array"),
-    );
-    const other = result[index];
-    if (!other) result.push(schema);
-    else result[index] = type === "object" ? mergeObjects(other, schema) : mergeLists(other, schema);
+    const canMerge = type === "object" || type === "array";
+    const index = canMerge ? merged.findIndex((other) => other["type"] === type) : -1;
+    const same = merged[index];
+    if (!same) merged.push(schema);
+    else merged[index] = type === "object" ? mergeObjects(same, schema) : mergeArrays(same, schema);
   }
-  return result;
+  return merged;
 }
 
+/** Creates an object with the fields of both. A field is required if both require it. */
 function mergeObjects(one: Schema, other: Schema): Record<string, unknown> {
   const fields: Record<string, unknown> = { ...(one["properties"] as object) };
   for (const [name, field] of Object.entries((other["properties"] ?? {}) as Record<string, Schema>))
@@ -69,7 +69,7 @@ function mergeObjects(one: Schema, other: Schema): Record<string, unknown> {
   return { ...one, properties: fields, ...(one["required"] !== undefined && { required }) };
 }
 
-function mergeLists(one: Schema, other: Schema): Record<string, unknown> {
+function mergeArrays(one: Schema, other: Schema): Record<string, unknown> {
   const items = flatten({ anyOf: [one["items"], other["items"]].filter(isRecord) });
   const { minItems: _, maxItems: __, ...rest } = one;
   return { ...rest, ...(Object.keys(items).length > 0 && { items }) };
@@ -77,15 +77,15 @@ function mergeLists(one: Schema, other: Schema): Record<string, unknown> {
 
 /** Merges two schemas of one field. */
 function mergeFields(one: Schema, other: Schema): Record<string, unknown> {
-  const values = [...listValues(one), ...listValues(other)];
-  const isListed = listValues(one).length > 0 && listValues(other).length > 0;
-  const { const: _, ...rest } = one;
-  if (isListed) return { ...rest, enum: [...new Set(values)] };
+  const [values, otherValues] = [listValues(one), listValues(other)];
+  const { const: _, ...withoutConst } = one;
+  if (values.length > 0 && otherValues.length > 0)
+    return { ...withoutConst, enum: [...new Set([...values, ...otherValues])] };
   const { description, ...bare } = one;
   const { description: __, ...otherBare } = other;
   if (JSON.stringify(bare) === JSON.stringify(otherBare)) return { ...one };
-  const kinds = mergeAll([...listVariants(bare), ...listVariants(otherBare)]);
-  const different = [...new Map(kinds.map((kind) => [JSON.stringify(kind), kind])).values()];
+  const variants = mergeVariants([...listVariants(bare), ...listVariants(otherBare)]);
+  const different = [...new Map(variants.map((variant) => [JSON.stringify(variant), variant])).values()];
   return {
     ...(different.length === 1 ? different[0] : { anyOf: different }),
     ...(description !== undefined && { description }),

@@ -10,19 +10,19 @@ import { dirname, resolve } from "node:path";
 export async function makeFolder(folder: string): Promise<void> {
   const path = resolve(folder);
   try {
-    await makeAll(path);
+    await makeWithParents(path);
     await access(path, constants.W_OK);
   } catch (cause) {
     throw new Error(`No files can be saved in ${path}: ${(cause as Error).message}`, { cause });
   }
 }
 
-async function makeAll(path: string): Promise<void> {
+async function makeWithParents(path: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory()) return;
   if (found) throw new Error(`${path} is a file`);
   if (dirname(path) === path) throw new Error(`there is no ${path}`);
-  await makeAll(dirname(path));
+  await makeWithParents(dirname(path));
   await mkdir(path).catch((error: NodeJS.ErrnoException) => {
     // another process has created it
     if (error.code !== "EEXIST") throw error;

@@ -9,20 +9,20 @@ export interface ProgressReport {
 type Send = (progress: number, message: string) => void;
 
 /**
- * Sends progress at most once in `everyMs`, even without a change: a caller treats silence as a failure and cancels a
- * paid call. The number always grows, as the protocol requires.
+ * Sends the progress every `everyMs` milliseconds, also without a change: a caller cancels a silent call, which may be
+ * paid. The number always grows, as the protocol requires.
  */
 export function reportEvery(everyMs: number, send: Send): ProgressReport & { end(): void } {
-  let sent = 0;
+  let lastSent = 0;
   let progress = 0;
   let message = "Working";
   const timer = setInterval(() => {
-    sent = Math.max(sent + 1, progress);
-    send(sent, message);
+    lastSent = Math.max(lastSent + 1, progress);
+    send(lastSent, message);
   }, everyMs);
   return {
-    setProgress(reached, text) {
-      progress = reached;
+    setProgress(newProgress, text) {
+      progress = newProgress;
       message = text;
     },
     setMessage(text) {

@@ -8,9 +8,10 @@ import { fetchMedia } from "@sluice/media";
 import { makeFolder } from "./make-folder.js";
 import type { Content } from "./tool.js";
 
-/** A file of a result: its link, and a sentence for the reader. */
+/** A file of a result. */
 export interface Saved {
   readonly link: Content;
+  /** Path or URL, with a reason if the file is not saved. */
   readonly text: string;
   /** Path of the file. Absent if the result is only a link. */
   readonly path?: string;
@@ -27,7 +28,7 @@ export interface SaveOptions {
   readonly signal: AbortSignal;
 }
 
-const ENDINGS: Readonly<Record<string, string>> = {
+const EXTENSIONS: Readonly<Record<string, string>> = {
   "image/png": "png",
   "image/jpeg": "jpg",
   "image/webp": "webp",
@@ -37,9 +38,9 @@ const ENDINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Saves the file at `url` in the folder. The file gets its name only when it is complete. The name ends in a hash of
- * the gateway and `name`, so that a file of another task is never mistaken for this file. An existing file is not
- * overwritten. A file that can't be saved keeps its link: it is paid for, so the call does not fail.
+ * Saves the file at `url` in the folder. A file has its name only when it is complete. The name ends in a hash of the
+ * gateway and `name`, so that an existing file is the same file: it is returned, and not downloaded again. If saving
+ * fails, the result is the link: the file is paid for, so the call does not fail.
  */
 export async function saveMedia(
   client: Client,
@@ -57,12 +58,12 @@ export async function saveMedia(
     if (found) return toSaved(found);
     const file = await fetchMedia(client, url, { signal, maxBytes });
     await makeFolder(folder);
-    const path = `${base}.${ENDINGS[file.type] ?? "bin"}`;
-    const part = join(resolve(folder), `.${crypto.randomUUID()}.part`);
-    await writeFile(part, file.stream())
-      .then(() => rename(part, path))
+    const path = `${base}.${EXTENSIONS[file.type] ?? "bin"}`;
+    const temporaryPath = join(resolve(folder), `.${crypto.randomUUID()}.part`);
+    await writeFile(temporaryPath, file.stream())
+      .then(() => rename(temporaryPath, path))
       .catch(async (error) => {
-        await rm(part, { force: true });
+        await rm(temporaryPath, { force: true });
         throw error;
       });
     return toSaved(path, file.type);
@@ -73,8 +74,8 @@ export async function saveMedia(
 }
 
 async function findSaved(base: string): Promise<string | undefined> {
-  for (const ending of [...Object.values(ENDINGS), "bin"]) {
-    const path = `${base}.${ending}`;
+  for (const extension of [...Object.values(EXTENSIONS), "bin"]) {
+    const path = `${base}.${extension}`;
     if (await stat(path).catch(() => undefined)) return path;
   }
   return undefined;

@@ -1,6 +1,6 @@
 import type { ChatResult } from "@sluice/core";
 
-const ENDINGS: Partial<Readonly<Record<ChatResult["outcome"], string>>> = {
+const SHORTFALLS: Partial<Readonly<Record<ChatResult["outcome"], string>>> = {
   length: "The response was cut: it reached max_tokens.",
   "content-filter": "The response was cut by the content filter.",
   "insufficient-resource": "The response was cut: the gateway had no capacity left.",
@@ -9,5 +9,5 @@ const ENDINGS: Partial<Readonly<Record<ChatResult["outcome"], string>>> = {
 
 /** Explains why a message is incomplete. Returns undefined for a complete message. */
 export function describeShortfall({ outcome, refusal }: ChatResult): string | undefined {
-  return refusal === undefined ? ENDINGS[outcome] : `The model refuses: ${refusal}`;
+  return refusal === undefined ? SHORTFALLS[outcome] : `The model refuses: ${refusal}`;
 }

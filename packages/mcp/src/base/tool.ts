@@ -56,9 +56,9 @@ export type ObjectSchema = {
 };
 
 /** Fields that the server sets. */
-const OWN = ["model", "stream", "stream_options"];
+const SERVER_FIELDS = ["model", "stream", "stream_options"];
 /** Fields of chats that the server accepts but does not list: an agent has its own tools. */
-const UNLISTED = ["tools", "tool_choice"];
+const UNLISTED_FIELDS = ["tools", "tool_choice"];
 const KEY = {
   type: "string",
   pattern: "^[!-~]{8,255}$",
@@ -72,14 +72,14 @@ const KEY = {
  */
 export function createRequestSchema(model: string): ObjectSchema {
   const { properties = {}, required = [] } = toJSONSchema(model) ?? {};
-  const hidden = "messages" in properties ? [...OWN, ...UNLISTED] : OWN;
+  const hidden = "messages" in properties ? [...SERVER_FIELDS, ...UNLISTED_FIELDS] : SERVER_FIELDS;
   const fields = Object.entries(properties)
     .filter(([name, field]) => !hidden.includes(name) && !("not" in field))
     .map(([name, field]) => [name, flatten(field)]);
   return {
     type: "object",
     properties: { ...Object.fromEntries(fields), idempotency_key: KEY },
-    required: required.filter((name) => !OWN.includes(name)),
+    required: required.filter((name) => !SERVER_FIELDS.includes(name)),
   };
 }
 

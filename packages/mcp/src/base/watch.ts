@@ -8,9 +8,9 @@ import {
 } from "@sluice/core";
 
 /** Maximum number of 404 responses in a row before the watch ends. */
-const MAX_ABSENT = 3;
-/** Time between two polls before the first task, in milliseconds. */
-const FIRST_MS = 3000;
+const MAX_MISSING = 3;
+/** Time between two polls until the first response about the task, in milliseconds. */
+const FIRST_INTERVAL_MS = 3000;
 const INTERVAL_MS = 15_000;
 
 /** A task that the gateway does not know. */
@@ -35,27 +35,26 @@ export async function* watchTask(
   task: VideoTaskHandle,
   { signal, ...options }: WatchOptions<VideoTask> & { signal: AbortSignal },
 ): AsyncGenerator<VideoTask, void, undefined> {
-  const unknown = new AbortController();
-  let absent = 0;
+  const notFound = new AbortController();
+  let missing = 0;
   let isSeen = false;
-  const tasks = watchVideoTask(client, task, {
+  yield* watchVideoTask(client, task, {
     ...options,
-    signal: AbortSignal.any([signal, unknown.signal]),
+    signal: AbortSignal.any([signal, notFound.signal]),
     intervalMs(last) {
       isSeen = last !== undefined;
-      return isSeen ? INTERVAL_MS : FIRST_MS;
+      return isSeen ? INTERVAL_MS : FIRST_INTERVAL_MS;
     },
     onPoll(event) {
       if (event.type === "poll" || isSeen) return;
-      absent = isUnknown(event.failure) ? absent + 1 : 0;
-      if (absent >= MAX_ABSENT) unknown.abort(new NoTask(task.id));
+      missing = isUnknownTask(event.failure) ? missing + 1 : 0;
+      if (missing >= MAX_MISSING) notFound.abort(new NoTask(task.id));
     },
   });
-  yield* tasks;
 }
 
 /** Checks for a 404 about the task from the gateway, not from a server in between. */
-export function isUnknown(error: unknown): boolean {
+export function isUnknownTask(error: unknown): boolean {
   if (!isGatewayError(error) || error.name !== "APIError" || error.status !== 404) return false;
   return error.code !== "upstream_type" && /^\s*[[{]/.test(error.body);
 }

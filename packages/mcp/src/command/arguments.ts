@@ -38,20 +38,17 @@ export type Arguments = ReturnType<typeof parseArguments>;
 export function parseArguments(args: readonly string[]) {
   const { values, positionals } = parse(args);
   const [command = "", ...words] = positionals;
-  const isKnown = Object.hasOwn(commands, command);
-  if (!isKnown && !((values.help || values.version) && !command)) {
-    const names = Object.keys(commands);
-    const meant = formatSuggestion(command, names).replaceAll("`", "");
-    throw new UsageError(
-      command
-        ? `There is no command ${command}${meant || `. The commands are ${names.join(", ")}`}`
-        : `Name a command: ${names.join(", ")}`,
-    );
+  const names = Object.keys(commands);
+  if (!command && !values.help && !values.version)
+    throw new UsageError(`Name a command: ${names.join(", ")}`);
+  if (command && !Object.hasOwn(commands, command)) {
+    const suggestion = formatSuggestion(command, names).replaceAll("`", "");
+    const list = `. The commands are ${names.join(", ")}`;
+    throw new UsageError(`There is no command ${command}${suggestion || list}`);
   }
-  const own = [...(commands[command]?.options ?? optionNames), ...common];
-  const given = optionNames.filter((name) => isGiven(values, name));
-  const wrong = given.find((name) => !own.includes(name));
-  if (wrong) throw new UsageError(`--${wrong} has no use for ${command}.`);
+  const accepted = [...(commands[command]?.options ?? optionNames), ...common];
+  const useless = optionNames.find((name) => isGiven(values, name) && !accepted.includes(name));
+  if (useless) throw new UsageError(`--${useless} has no use for ${command}.`);
   return { ...values, command, words };
 }
 
@@ -67,10 +64,10 @@ function parse(args: readonly string[]) {
     const { code, message } = error as NodeJS.ErrnoException;
     const [, name = ""] = /'(--?[^\s',=]+)/.exec(message) ?? [];
     if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") {
-      const meant = formatSuggestion(name.replace(/^-+/, ""), optionNames).replace(/`([\w-]+)`/, "--$1");
-      throw new UsageError(
-        `There is no option ${name}${meant || ". Write -- before a text that begins with -"}`,
-      );
+      const suggestion = formatSuggestion(name.replace(/^-+/, ""), optionNames);
+      const advice =
+        suggestion.replace(/`([\w-]+)`/, "--$1") || ". Write -- before a text that begins with -";
+      throw new UsageError(`There is no option ${name}${advice}`);
     }
     if (code === "ERR_PARSE_ARGS_INVALID_OPTION_VALUE")
       throw new UsageError(
@@ -95,18 +92,18 @@ export function setFields(request: object, set: readonly string[] = []): object 
     const last = names.pop() ?? "";
     if (!path || [...names, last].includes("__proto__"))
       throw new UsageError(`--set ${field}: write it as field=value`);
-    let inside = result;
+    let parent = result;
     for (const name of names) {
-      const next = inside[name];
-      inside[name] = typeof next === "object" && next !== null ? next : {};
-      inside = inside[name] as Record<string, unknown>;
+      const child = parent[name];
+      parent[name] = typeof child === "object" && child !== null ? child : {};
+      parent = parent[name] as Record<string, unknown>;
     }
-    inside[last] = parseJSON(value);
+    parent[last] = parseJSONOrText(value);
   }
   return result;
 }
 
-function parseJSON(text: string): unknown {
+function parseJSONOrText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -14,6 +14,7 @@ export function formatBar(
   { seconds, columns = 80 }: { seconds?: number | undefined; columns?: number | undefined } = {},
 ): string {
   const time = seconds === undefined ? "" : `  ${formatTime(seconds)}`;
+  // a terminal may wrap a line that fills it
   const limit = columns - 1;
   if (progress === undefined) return `${text}${time}`.slice(0, limit);
   const share = Math.min(Math.max(progress, 0), 1);
@@ -24,9 +25,9 @@ export function formatBar(
   return `[${"#".repeat(full)}${"-".repeat(width - full)}] ${rest}`;
 }
 
-/** A line of progress. */
+/** A line of progress on a terminal. */
 export interface Progress {
-  /** Writes the line as it is now. */
+  /** Writes the line with the current time and state. */
   readonly update: () => void;
   /** Ends the updates. */
   readonly end: () => void;
@@ -45,8 +46,8 @@ export function showProgress(
     const seconds = output.isTTY ? Math.round((clock.now() - startedAt) / 1000) : undefined;
     output.replace(format({ seconds, columns: output.columns }));
   };
-  const ticks = output.isTTY ? setInterval(update, TICK_MS) : undefined;
-  return { update, end: () => clearInterval(ticks) };
+  const timer = output.isTTY ? setInterval(update, TICK_MS) : undefined;
+  return { update, end: () => clearInterval(timer) };
 }
 
 function formatTime(seconds: number): string {

@@ -3,9 +3,9 @@ import { billOnce } from "@sluice/core/extend";
 import { describeShortfall } from "../base/shortfall.js";
 import { setFields } from "./arguments.js";
 import { formatBar, showProgress } from "./bar.js";
-import { chooseModel, formatJSON, PARTIAL, readPrompt, type Task } from "./task.js";
+import { chooseModel, formatJSON, PARTIAL_CODE, readPrompt, type Task } from "./task.js";
 
-/** Writes a message while it streams. */
+/** Sends a message, and writes the response while it streams. Returns the exit code. */
 export async function runChat(task: Task): Promise<number> {
   const { args, client, signal, out, err } = task;
   const { model, checks } = chooseModel("chat", task);
@@ -16,7 +16,7 @@ export async function runChat(task: Task): Promise<number> {
   // a model may think for a minute before its first word
   const progress = args.json
     ? undefined
-    : showProgress(err, client.clock, (at) => formatBar(undefined, "Waiting", at));
+    : showProgress(err, client.clock, (options) => formatBar(undefined, "Waiting", options));
   const endProgress = () => {
     progress?.end();
     err.clearLine();
@@ -33,9 +33,9 @@ export async function runChat(task: Task): Promise<number> {
     endProgress();
     if (hasText) out.write("\n");
   }
-  const turn = await stream.result();
-  const { message, outcome, usage, toolCalls } = turn;
-  const shortfall = describeShortfall(turn);
+  const result = await stream.result();
+  const { message, outcome, usage, toolCalls } = result;
+  const shortfall = describeShortfall(result);
   if (args.json) {
     const calls = toolCalls.length > 0 && { tool_calls: message.tool_calls };
     const error = shortfall !== undefined && { error: { name: outcome, message: shortfall } };
@@ -44,5 +44,5 @@ export async function runChat(task: Task): Promise<number> {
     if (shortfall !== undefined) err.write(`${shortfall}\n`);
     else if (toolCalls.length > 0) err.write("The model calls tools: --json shows them.\n");
   }
-  return shortfall === undefined ? 0 : PARTIAL;
+  return shortfall === undefined ? 0 : PARTIAL_CODE;
 }

@@ -15,11 +15,11 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** Creates the client of a command. Warnings go to the error stream, since the output may contain data. */
+/** Creates the client of a command. `warn` must not write to the output, which may be data for a program. */
 export function connect(
   baseURL: string | undefined,
   env: Environment,
-  more: Partial<ClientOptions> | undefined,
+  testOptions: Partial<ClientOptions> | undefined,
   warn: (text: string) => void,
 ): Client {
   const { GATEWAY_URL, GATEWAY_API_KEY: key, PROXY_TOKEN: token } = env;
@@ -32,7 +32,7 @@ export function connect(
     throw new UsageError("Set GATEWAY_API_KEY for the gateway, or PROXY_TOKEN for a proxy, not both.");
   const secret = key || token;
   return createClient({
-    ...more,
+    ...testOptions,
     baseURL: address,
     ...(secret && { apiKey: secret }),
     // a proxy may store keys; the gateway does not

@@ -25,18 +25,18 @@ export interface DoctorTask extends Pick<Task, "args" | "signal" | "err"> {
   readonly client?: { readonly fetch?: unknown; readonly clock?: Clock | undefined };
 }
 
-/** Checks an address, and returns the exit code: 1 if an assumption does not hold or nothing responds. */
+/** Checks an address. Returns the exit code: 1 if an assumption does not hold or nothing responds. */
 export async function runDoctor({ args, env, out, err, signal, client = {} }: DoctorTask): Promise<number> {
   const plan = readPlan(args, env);
-  const paid = listPaid(plan, args.prices);
+  const charges = listCharges(plan, args.prices);
   const width = out.columns ?? 80;
   if (args["dry-run"]) {
-    out.write(formatRequests(plan, paid));
+    out.write(formatRequests(plan, charges));
     return 0;
   }
   const { write } = args;
   if (write !== undefined) checkEmpty(write);
-  for (const line of paid) err.write(`${line}\n`);
+  for (const line of charges) err.write(`${line}\n`);
   const fetch = (client.fetch ??
     ((request: Request) => globalThis.fetch(request))) as typeof globalThis.fetch;
   const [report, sender] = await diagnose(plan, {
@@ -47,7 +47,7 @@ export async function runDoctor({ args, env, out, err, signal, client = {} }: Do
     save:
       write === undefined ? undefined : (recording) => writeRecording(join(write, "recordings"), recording),
   }).catch((error) => {
-    if (signal.aborted && paid.length > 0) err.write("What was sent until now may be charged.\n");
+    if (signal.aborted && charges.length > 0) err.write("What was sent until now may be charged.\n");
     if (write !== undefined) err.write(`${write} has the recordings until now.\n`);
     throw error;
   });
@@ -68,31 +68,32 @@ function readPlan(args: Arguments, env: Environment): Plan {
     throw new UsageError("Which server? Give its address: sluice doctor https://gateway.example.com");
   if (gatewayKey && token && !behind)
     throw new UsageError("Set GATEWAY_API_KEY for a gateway, or PROXY_TOKEN for a proxy, not both.");
-  const [chat, named] = [spend.filter((name) => name === "chat"), spend.filter((name) => name !== "chat")];
-  for (const name of named)
+  const spendsChat = spend.includes("chat");
+  const mediaModels = spend.filter((name) => name !== "chat");
+  for (const name of mediaModels)
     if (findKind(name) === undefined || findKind(name) === "chat")
       throw new UsageError(
         `--spend ${name}: give chat, or the id of an image or video model${findKind(name) ? "; --model names a chat model" : ""}.`,
       );
   const chatModels = Object.values(models).flatMap((row) => (row.kind === "chat" ? row.id : []));
-  if (model !== undefined && chat.length === 0) throw new UsageError("--model needs --spend chat.");
-  // with --behind, the gateway's key is that of the emulator
+  if (model !== undefined && !spendsChat) throw new UsageError("--model needs --spend chat.");
+  // with `--behind`, GATEWAY_API_KEY is the key of the emulator
   const key = token || (behind === undefined && gatewayKey) || undefined;
-  for (const one of [...origins, ...(behind === undefined ? [] : [behind])])
-    if (!URL.canParse(one)) throw new UsageError(`${one} is not an address: write https://app.example.com`);
+  for (const url of [...origins, ...(behind === undefined ? [] : [behind])])
+    if (!URL.canParse(url)) throw new UsageError(`${url} is not an address: write https://app.example.com`);
   return {
-    address: createAddress(address, key),
+    address: normalizeAddress(address, key),
     key,
-    chats: chat.length === 0 ? [] : model === undefined ? chatModels : [model],
-    images: named.filter((name) => findKind(name) === "image"),
-    videos: named.filter((name) => findKind(name) === "video"),
+    chats: !spendsChat ? [] : model === undefined ? chatModels : [model],
+    images: mediaModels.filter((name) => findKind(name) === "image"),
+    videos: mediaModels.filter((name) => findKind(name) === "video"),
     origins,
     behind: behind === undefined ? undefined : { address: behind.replace(/\/+$/, ""), key: gatewayKey },
   };
 }
 
 /** Normalizes an address as `createClient` does, which also checks the key. No message contains the key. */
-function createAddress(address: string, key: string | undefined): string {
+function normalizeAddress(address: string, key: string | undefined): string {
   try {
     const { baseURL } = createClient({ baseURL: address, ...(key !== undefined && { apiKey: key }) });
     return new URL(baseURL).href.replace(/\/$/, "");
@@ -103,7 +104,7 @@ function createAddress(address: string, key: string | undefined): string {
 }
 
 /** Describes what may be charged, before anything is sent. */
-function listPaid({ chats, images, videos }: Plan, path: string | undefined): string[] {
+function listCharges({ chats, images, videos }: Plan, path: string | undefined): string[] {
   const lines = chats.map((model) => `May be charged: up to ${MAX_TOKENS} tokens of ${model}`);
   const media = [...images, ...videos];
   if (media.length === 0) return lines;
@@ -117,8 +118,8 @@ function listPaid({ chats, images, videos }: Plan, path: string | undefined): st
     ...media.map((model) => {
       const { amount, currency, missing } = estimateCost(draftMedia(model), prices);
       if (missing.length > 0) throw new UsageError(`${path} has no price of ${model} for this request.`);
-      const what = images.includes(model) ? "1 image" : "1 video";
-      return `May be charged: ${what} of ${model}, ${amount} ${currency}`;
+      const product = images.includes(model) ? "1 image" : "1 video";
+      return `May be charged: ${product} of ${model}, ${amount} ${currency}`;
     }),
   ];
 }
@@ -131,10 +132,10 @@ function readPrices(path: string): Prices {
   }
 }
 
-/** Lists the requests. `prices` are the lines of {@link listPaid}. */
+/** Formats the requests of a plan for `--dry-run`. `charges` are the lines of {@link listCharges}. */
 function formatRequests(
   { address, key: ownKey, chats, images, videos, origins }: Plan,
-  prices: readonly string[],
+  charges: readonly string[],
 ): string {
   const format = ({ method, path, key, headers, body, isForm }: Probe) => {
     const credentials = {
@@ -164,7 +165,7 @@ function formatRequests(
     ...videos.map((model) => post("/v1/video/generations", draftMedia(model))),
   ];
   const toWorker = listWorkerProbes(origins).map(([, probe]) => format(probe));
-  const charged = paid.length > 0 ? `\n${prices.join("\n")}\n${paid.join("")}` : "";
+  const charged = paid.length > 0 ? `\n${charges.join("\n")}\n${paid.join("")}` : "";
   return `Nothing was sent. Never charged:
 ${free.join("")}
 Only to a Worker, and never charged:

@@ -75,8 +75,8 @@ const ENVIRONMENT: Rows = [
   ["PROXY_TOKEN", "token for a proxy, which has the key itself"],
 ];
 
-/** Options that mean something else for one command. */
-const OWN_OPTIONS: Readonly<Record<string, typeof OPTIONS>> = {
+/** Meanings of options that differ for one command. */
+const COMMAND_OPTIONS: Readonly<Record<string, typeof OPTIONS>> = {
   doctor: { model: ["<id>", "the only model for --spend chat (default: all)"] },
 };
 
@@ -106,7 +106,7 @@ const DOCTOR_CODES: Rows = [
 
 const DEFAULT_COLUMNS = 80;
 
-const FREE = `Without a key and free of charge, from the emulator's package:
+const WITHOUT_KEY = `Without a key and free of charge, from the emulator's package:
   npx sluice-emulator -- npx -p @sluice/mcp sluice image "A reef at dawn"
 `;
 
@@ -125,7 +125,7 @@ export function createHelp(columns: number = DEFAULT_COLUMNS): string {
     ),
     `Environment:\n${formatTable(ENVIRONMENT, columns)}`,
     `Exit codes:\n${formatTable(CODES, columns)}`,
-    FREE,
+    WITHOUT_KEY,
   ];
   return parts.join("\n");
 }
@@ -133,19 +133,20 @@ export function createHelp(columns: number = DEFAULT_COLUMNS): string {
 /** Creates the text of `sluice <command> --help`. */
 export function createCommandHelp(command: string, columns: number = DEFAULT_COLUMNS): string {
   const { usage = [], options = [] } = commands[command] ?? {};
-  const rows = [...options, ...common].map((name) => formatOption(name, OWN_OPTIONS[command]));
+  const rows = [...options, ...common].map((name) => formatOption(name, COMMAND_OPTIONS[command]));
   const parts = [
     formatTable(usage, columns),
     formatTable(rows, columns),
     `Environment:\n${formatTable(ENVIRONMENT, columns)}`,
   ];
-  const codes = command === "doctor" ? DOCTOR_CODES : CODES.filter(([, , only]) => !only || only === command);
+  const ownCodes = CODES.filter(([, , onlyCommand]) => !onlyCommand || onlyCommand === command);
+  const codes = command === "doctor" ? DOCTOR_CODES : ownCodes;
   if (command !== "mcp") parts.push(`Exit codes:\n${formatTable(codes, columns)}`);
   return parts.join("\n");
 }
 
-function formatOption(name: string, own: typeof OPTIONS = {}): readonly [string, string] {
-  const [value = "", text = ""] = own[name] ?? OPTIONS[name] ?? [];
+function formatOption(name: string, commandOptions: typeof OPTIONS = {}): readonly [string, string] {
+  const [value = "", text = ""] = commandOptions[name] ?? OPTIONS[name] ?? [];
   return [`--${name}${value && ` ${value}`}`, text];
 }
 

@@ -3,9 +3,9 @@ import { listenToRequests } from "../base/listen-to-requests.js";
 import { saveMedia } from "../base/save.js";
 import { setFields } from "./arguments.js";
 import { formatBar, type Progress, showProgress } from "./bar.js";
-import { checkFolder, chooseModel, formatJSON, PARTIAL, readPrompt, type Task } from "./task.js";
+import { checkFolder, chooseModel, formatJSON, PARTIAL_CODE, readPrompt, type Task } from "./task.js";
 
-/** Generates images and saves them. */
+/** Generates images and saves them. Returns the exit code. */
 export async function runImage(task: Task): Promise<number> {
   const { args, signal, out, err } = task;
   const { model, checks } = chooseModel("image", task);
@@ -13,7 +13,7 @@ export async function runImage(task: Task): Promise<number> {
   const request = setFields({ model, prompt: await readPrompt(task), ...size }, args.set);
   await checkFolder(args.out);
   const idempotencyKey = crypto.randomUUID();
-  const { images } = await generate(task, request as ImageRequest, { checks, idempotencyKey });
+  const { images } = await generateWithProgress(task, request as ImageRequest, { checks, idempotencyKey });
   const results = [];
   for (const [index, { url, error }] of images.entries()) {
     if (error) results.push({ error: error.message, text: `Not made: ${error.message}` });
@@ -33,23 +33,23 @@ export async function runImage(task: Task): Promise<number> {
     for (const { text } of results) out.write(`${text}\n`);
     if (failed.length > 0) err.write(`${shortfall}\n`);
   }
-  return failed.length > 0 ? PARTIAL : 0;
+  return failed.length > 0 ? PARTIAL_CODE : 0;
 }
 
-/** Shows the time since the request was sent. A request that breaks a rule is never sent, and shows nothing. */
-async function generate(
+/** Generates images, and shows the time since the request was sent. A refused request is not sent, and shows nothing. */
+async function generateWithProgress(
   { args, client, err, signal }: Task,
   request: ImageRequest,
   options: { readonly checks: boolean; readonly idempotencyKey: string },
 ) {
   let progress: Progress | undefined;
-  const watched = listenToRequests(client, () => {
+  const listeningClient = listenToRequests(client, () => {
     if (args.json || progress) return;
-    progress = showProgress(err, client.clock, (at) => formatBar(undefined, "Generating", at));
+    progress = showProgress(err, client.clock, (options) => formatBar(undefined, "Generating", options));
     progress.update();
   });
   try {
-    return await generateImages(watched, request, { ...options, signal });
+    return await generateImages(listeningClient, request, { ...options, signal });
   } finally {
     progress?.end();
     err.endLine();

@@ -30,6 +30,7 @@ export async function run(options: CommandOptions): Promise<number> {
   const err = addProgress(options.err);
   const { columns } = options.out;
   const isJSON = options.args.includes("--json");
+  /** True once a request with a model was sent, which may be billed. */
   let isSent = false;
   let address = "";
   let scrub = (text: string) => text;
@@ -62,7 +63,6 @@ export async function run(options: CommandOptions): Promise<number> {
     return 0;
   }
 
-  /** Records that a request was sent and may be billed. */
   function trackRequests(client: Client): Client {
     return listenToRequests(client, ({ model }) => {
       if (model !== undefined) isSent = true;
@@ -89,6 +89,7 @@ function findCommand(args: readonly string[]): string {
   return command === undefined ? "sluice" : `sluice ${command}`;
 }
 
+/** Adds the bill and the next step to an error. Empty if the message of the error has both. */
 function describeHint(error: unknown, code: number, command: string): string {
   if (code === 2) return `Nothing was sent. See ${command} --help.\n`;
   if (error instanceof NoTask) return "";
@@ -119,8 +120,10 @@ function describeError(error: unknown, address: string, args: readonly string[])
     return message.replace(/; `partial` has .*/s, "; what came is above");
   if (error.name === "ConnectionError" && error.billing === "none") {
     const { host } = new URL(address);
-    const { message: text, cause } = (error.cause ?? {}) as { message?: string; cause?: { code?: string } };
-    const reason = `${text} ${cause?.code} ${(cause as Error | undefined)?.message}`;
+    // the cause of `fetch failed` has the code of the operating system
+    const { message: text, cause } = (error.cause ?? {}) as Error;
+    const { code, message: causeText } = (cause ?? {}) as NodeJS.ErrnoException;
+    const reason = `${text} ${code} ${causeText}`;
     if (NO_LISTENER.test(reason)) return `Nothing listens at ${host}. Check the address.`;
     if (NO_HOST.test(reason)) return `There is no host ${host}. Check the address and the network.`;
   }
@@ -128,7 +131,7 @@ function describeError(error: unknown, address: string, args: readonly string[])
   // users of the command set fields with `--set`
   const lines = error.issues.map(({ path, message: text }) => {
     const [, parent] = /^belongs in `(\w+)`/.exec(text) ?? [];
-    const [, value = "…"] = args.map((arg) => arg.split(/=(.*)/s)).find(([name]) => name === path) ?? [];
+    const [, value = "…"] = args.map((arg) => arg.split(/=(.*)/s)).find(([field]) => field === path) ?? [];
     if (parent) return `Write --set ${parent}.${path}=${value}`;
     return path ? `${path}: ${text}` : text;
   });

@@ -13,7 +13,7 @@ export async function serveMcp({
     ?.split(",")
     .map((id) => id.trim())
     .filter(Boolean);
-  // report a wrong model or folder at the start, not to the first caller
+  // report a wrong folder or model at the start, not to the first caller
   if (args.folder !== undefined) await checkFolder(args.folder);
   createServer();
   const served = serveStdio(createServer);

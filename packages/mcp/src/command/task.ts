@@ -11,18 +11,18 @@ export interface Task {
   readonly args: Arguments;
   readonly client: Client;
   readonly signal: AbortSignal;
-  /** Output for data. */
+  /** Output for data: standard output. */
   readonly out: Output;
-  /** Output for people. */
+  /** Output for people: standard error. */
   readonly err: ProgressOutput;
-  /** Reads all of the input. */
+  /** Reads the whole standard input. */
   readonly input: () => Promise<string>;
-  /** True if a pipe or a file is the input. */
+  /** True if the standard input is a pipe or a file. */
   readonly hasInput?: boolean;
 }
 
 /** Exit code for a result that is paid for but incomplete. */
-export const PARTIAL = 5;
+export const PARTIAL_CODE = 5;
 
 /** A video that is not ready but continues. */
 export class NotReady extends Error {
@@ -41,7 +41,11 @@ export class TaskFailed extends Error {
   override readonly name = "TaskFailed";
 }
 
-const USUAL = { chat: "delta-5.3", image: "gamma-image-5-0-260128", video: "beta3.0-video" } as const;
+const DEFAULT_MODELS = {
+  chat: "delta-5.3",
+  image: "gamma-image-5-0-260128",
+  video: "beta3.0-video",
+} as const;
 const EXAMPLES = {
   chat: 'Write a message: sluice chat "Why is the sky blue?"',
   image: 'Describe the image: sluice image "A reef at dawn"',
@@ -53,8 +57,8 @@ const EXAMPLES = {
  *
  * @throws {UsageError} for a model of another kind
  */
-export function chooseModel(kind: keyof typeof USUAL, { args, err }: Task) {
-  const { model = USUAL[kind] } = args;
+export function chooseModel(kind: keyof typeof DEFAULT_MODELS, { args, err }: Task) {
+  const { model = DEFAULT_MODELS[kind] } = args;
   const known: readonly string[] = Object.values(models)
     .filter((row) => row.kind === kind)
     .map(({ id }) => id);
@@ -74,13 +78,10 @@ export function chooseModel(kind: keyof typeof USUAL, { args, err }: Task) {
  */
 export async function readPrompt({ args, input, hasInput, err }: Task): Promise<string> {
   const { words, command } = args;
-  const at = words[0] === "-" ? 0 : words.at(-1) === "-" ? words.length - 1 : -1;
-  const parts = [words.join(" ").trim()];
-  if (at >= 0) {
-    const rest = words.filter((_, index) => index !== at).join(" ");
-    const text = (await input()).trim();
-    parts.splice(0, 1, ...(at === 0 ? [text, rest] : [rest, text]));
-  } else if (hasInput && words.length > 0)
+  let parts = [words.join(" ").trim()];
+  if (words[0] === "-") parts = [(await input()).trim(), words.slice(1).join(" ")];
+  else if (words.at(-1) === "-") parts = [words.slice(0, -1).join(" "), (await input()).trim()];
+  else if (hasInput && words.length > 0)
     err.write(`The input is not read. To send it, too, add a -: sluice ${command} "…" -\n`);
   const prompt = parts.filter(Boolean).join("\n\n");
   if (prompt) return prompt;

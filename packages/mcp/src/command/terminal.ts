@@ -13,7 +13,7 @@ export interface Output {
 export interface ProgressOutput extends Output {
   /** Writes a line of progress in place of the previous line. */
   replace(line: string): void;
-  /** Ends the line of progress before another output writes to the same terminal. */
+  /** Ends the line of progress, so that other text begins on a new line. */
   endLine(): void;
   /** Removes the line of progress. */
   clearLine(): void;
@@ -36,10 +36,10 @@ export function removeControls(output: Output): Output {
  */
 export function addProgress(output: Output): ProgressOutput {
   const plain = removeControls(output);
-  let shown = "";
+  let shownLine = "";
   const endLine = () => {
-    if (shown && output.isTTY) output.write("\n");
-    shown = "";
+    if (shownLine && output.isTTY) output.write("\n");
+    shownLine = "";
   };
   return {
     isTTY: output.isTTY ?? false,
@@ -52,16 +52,16 @@ export function addProgress(output: Output): ProgressOutput {
       plain.write(isTTY && columns ? text.replace(/^.+$/gm, (line) => wrap(line, columns).join("\n")) : text);
     },
     replace(line) {
-      if (line === shown) return;
-      shown = line;
+      if (line === shownLine) return;
+      shownLine = line;
       if (!output.isTTY) return void output.write(`${line}\n`);
       output.write(CLEAR_LINE);
       plain.write(line);
     },
     endLine,
     clearLine() {
-      if (shown && output.isTTY) output.write(CLEAR_LINE);
-      shown = "";
+      if (shownLine && output.isTTY) output.write(CLEAR_LINE);
+      shownLine = "";
     },
   };
 }

@@ -17,13 +17,13 @@ import {
   chooseModel,
   formatJSON,
   NotReady,
-  PARTIAL,
+  PARTIAL_CODE,
   readPrompt,
   type Task,
   TaskFailed,
 } from "./task.js";
 
-/** Starts or resumes a video, waits for it, and saves it. */
+/** Starts or resumes a video, waits for it, and saves it. Returns the exit code. */
 export async function runVideo(task: Task): Promise<number> {
   const { args, out, err } = task;
   if (args.resume !== undefined && args.words.length > 0)
@@ -44,7 +44,7 @@ export async function runVideo(task: Task): Promise<number> {
   const { path, text, error } = await saveMedia(task.client, url, `video-${id}`, options);
   const shortfall = error !== undefined && { error: { name: "NotSaved", message: error } };
   write(args.json ? formatJSON({ id, state: done.state, url, path, ...shortfall }) : `${text}\n`);
-  return error === undefined ? 0 : PARTIAL;
+  return error === undefined ? 0 : PARTIAL_CODE;
 
   function write(text: string): number {
     out.write(text);
@@ -66,23 +66,26 @@ async function startVideo(task: Task): Promise<VideoTaskHandle> {
 
 async function waitForVideo(task: Task, handle: VideoTaskHandle): Promise<VideoTask> {
   const { client, signal, args, err } = task;
-  let last: VideoTask | undefined;
+  let latest: VideoTask | undefined;
   const progress = args.json
     ? undefined
-    : showProgress(err, client.clock, (at) => formatBar(last?.progress, last?.state ?? "waiting", at));
+    : showProgress(err, client.clock, (options) =>
+        formatBar(latest?.progress, latest?.state ?? "waiting", options),
+      );
   const isKnown = args.resume === undefined;
-  const watched = isKnown
+  const snapshots = isKnown
     ? watchVideoTask(client, handle, { signal })
     : watchTask(client, handle, { signal });
   try {
-    for await (const snapshot of watched) {
-      last = snapshot;
+    for await (const snapshot of snapshots) {
+      latest = snapshot;
       progress?.update();
     }
-    return last as VideoTask;
+    // a watch that does not throw yields at least one task
+    return latest as VideoTask;
   } catch (error) {
     if (error instanceof NoTask || (isGatewayError(error) && error.name !== "TimeoutError")) throw error;
-    const state = isKnown || last ? "The video continues." : "The gateway has not responded for this id.";
+    const state = isKnown || latest ? "The video continues." : "The gateway has not responded for this id.";
     const text = `${describeThrown(error)}\n${state} Wait for it: sluice video --resume ${handle.id}`;
     throw new NotReady(text, handle.id);
   } finally {

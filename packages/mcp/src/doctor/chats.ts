@@ -11,8 +11,8 @@ import { type Exchange, NO_EXCHANGE, type Sender } from "./send.js";
 
 /** Maximum number of tokens that the doctor spends on one model. */
 export const MAX_TOKENS = 200;
-/** Maximum number of tokens that a chat template adds to a message. */
-const PER_MESSAGE = 16;
+/** Maximum number of tokens that the chat template of a model adds to a message. */
+const TOKENS_PER_MESSAGE = 16;
 
 /** A chat through the client. */
 export interface ChatCall {
@@ -38,7 +38,7 @@ export interface ChatRun {
   readonly tokens: number;
 }
 
-/** A request, and fields that a gateway may refuse. */
+/** A request, and additional fields that a gateway may refuse. */
 interface Draft {
   readonly request: {
     readonly model: string;
@@ -53,11 +53,14 @@ interface Draft {
 /** Creates the requests to one model. Their messages, tools and `max_tokens` stay within {@link MAX_TOKENS}. */
 export function draftChats(model: string): Readonly<Record<"stream" | "whole" | "tool", Draft>> {
   const isAlpha = model.startsWith("alpha");
-  const count = { model, messages: [{ role: "user", content: "Count to 20." }], max_tokens: 32 };
-  const quiet = isAlpha ? { thinking: { type: "disabled" } } : {};
+  const countTo20 = { model, messages: [{ role: "user", content: "Count to 20." }], max_tokens: 32 };
+  const withoutThinking = isAlpha ? { thinking: { type: "disabled" } } : {};
   const tool = { type: "function", function: { name: "f", parameters: {} } };
   return {
-    stream: { request: { ...count, ...quiet }, additions: { stream_options: { include_usage: true } } },
+    stream: {
+      request: { ...countTo20, ...withoutThinking },
+      additions: { stream_options: { include_usage: true } },
+    },
     whole: {
       request: { model, messages: [{ role: "user", content: "Hi" }], max_tokens: 8 },
       additions:
@@ -70,7 +73,7 @@ export function draftChats(model: string): Readonly<Record<"stream" | "whole" | 
         tools: [tool],
         tool_choice: "required",
         max_tokens: 24,
-        ...quiet,
+        ...withoutThinking,
       },
       additions: {},
     },
@@ -87,20 +90,21 @@ export async function runChats(
   client: Client,
   sender: Sender,
   model: string,
-  options: { readonly signal: AbortSignal; readonly aborts: boolean },
+  options: { readonly signal: AbortSignal; readonly testsAbort: boolean },
 ): Promise<ChatRun> {
   const { signal } = options;
   const drafts = draftChats(model);
   let tokens = 0;
-  const stream = await call(drafts.stream, readStream);
-  const whole = await call(drafts.whole, (request) =>
+  const stream = await runCall(drafts.stream, readStream);
+  const whole = await runCall(drafts.whole, (request) =>
     completeChat(client, request, { signal, checks: false }),
   );
-  const isAborted = options.aborts && (await abort(drafts.stream));
-  const tool = canCallTools(model) ? await call(drafts.tool, readStream) : undefined;
+  const isAborted = options.testsAbort && (await abortStream(drafts.stream));
+  const tool = canCallTools(model) ? await runCall(drafts.tool, readStream) : undefined;
   return { model, stream, whole, tool, isAborted, tokens };
 
-  async function call(
+  /** Sends a draft, and without its additions if they are refused. Undefined if the tokens do not suffice. */
+  async function runCall(
     { request, additions }: Draft,
     read: (request: ChatRequest) => Promise<ChatResult>,
   ): Promise<ChatCall | undefined> {
@@ -128,7 +132,8 @@ export async function runChats(
     return streamChat(client, request, { signal, checks: false }).result();
   }
 
-  async function abort({ request }: Draft): Promise<boolean> {
+  /** Aborts a stream after its first piece. Returns false if no piece came, or the tokens do not suffice. */
+  async function abortStream({ request }: Draft): Promise<boolean> {
     if (tokens + computeMaxTokens(request) > MAX_TOKENS) return false;
     const controller = new AbortController();
     const chat = streamChat(client, request as unknown as ChatRequest, {
@@ -149,7 +154,7 @@ export async function runChats(
   }
 }
 
-/** Returns the events of a stream: parsed JSON, or the text of an event that is not JSON. */
+/** Returns the events of a stream, as parsed JSON or as text. */
 export function readEvents({ text }: Exchange): unknown[] {
   return [...text.matchAll(/^data:[ \t]?(.*)$/gm)].map(([, data = ""]) => parseJSON(data) ?? data.trim());
 }
@@ -166,8 +171,8 @@ function readTotal(exchange: Exchange): number | undefined {
   return totals.length > 0 ? Math.max(...totals) : undefined;
 }
 
-/** Returns the maximum number of tokens of a request and its response: a token has at least one byte. */
+/** Returns the maximum number of tokens of a request and its response. A token has at least one byte. */
 function computeMaxTokens({ messages, tools, max_tokens }: Draft["request"]): number {
   const text = messages.map(({ content }) => content).join("") + (tools ? JSON.stringify(tools) : "");
-  return text.length + messages.length * PER_MESSAGE + max_tokens;
+  return text.length + messages.length * TOKENS_PER_MESSAGE + max_tokens;
 }

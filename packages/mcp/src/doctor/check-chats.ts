@@ -23,23 +23,24 @@ export const chatChecks = {
   }),
   "stream-chunks": checkStreams((call) => {
     const events = readEvents(call.exchange).filter((event) => event !== DONE);
-    const odd = events.filter((event) => !isRecord(event) || !Array.isArray(event["choices"]));
+    const withoutChoices = events.filter((event) => !isRecord(event) || !Array.isArray(event["choices"]));
     const deltas = readDeltas(call);
-    if (odd.length > 0) return refute(`an event is ${JSON.stringify(odd[0]).slice(0, 80)}`);
+    if (withoutChoices.length > 0)
+      return refute(`an event is ${JSON.stringify(withoutChoices[0]).slice(0, 80)}`);
     return deltas.length > 0 ? confirm() : refute(`${events.length} events, and none has a delta`);
   }),
   "stream-finish": checkStreams((call) => {
-    const reason = readChoices(call).find(({ finish_reason: given }) => typeof given === "string");
-    return reason ? confirm(String(reason["finish_reason"])) : refute("no `finish_reason`");
+    const last = readChoices(call).find(({ finish_reason: reason }) => typeof reason === "string");
+    return last ? confirm(String(last["finish_reason"])) : refute("no `finish_reason`");
   }),
   "stream-done": checkStreams(({ exchange }) =>
     readEvents(exchange).at(-1) === DONE ? confirm() : refute("the last event is another one"),
   ),
   "stream-id": checkStreams((call) => {
     const chunks = readEvents(call.exchange).filter(isRecord);
-    const [ids, names] = ["id", "model"].map((field) => new Set(chunks.map((chunk) => chunk[field])));
-    if (ids?.size === 1 && names?.size === 1) return confirm();
-    return refute(`${ids?.size} ids and ${names?.size} models`);
+    const countValues = (field: string) => new Set(chunks.map((chunk) => chunk[field])).size;
+    const [ids, names] = [countValues("id"), countValues("model")];
+    return ids === 1 && names === 1 ? confirm() : refute(`${ids} ids and ${names} models`);
   }),
   "usage-option": checkCalls("stream", checkAdditions),
   "usage-reported": checkStreams(({ exchange, refused }) => {
@@ -68,8 +69,8 @@ export const chatChecks = {
     if (results.some(({ content }) => /<think/i.test(JSON.stringify(content ?? ""))))
       return refute("the text has <think>");
     if (results.some(({ reasoning_content: thinking }) => thinking)) return confirm();
-    const isThinker = run.model === "delta-5.3" && results.some(({ content }) => content);
-    return isThinker ? refute("a text, and no thinking") : skip("no thinking came");
+    const shouldThink = run.model === "delta-5.3" && results.some(({ content }) => content);
+    return shouldThink ? refute("a text, and no thinking") : skip("no thinking came");
   }),
   "tool-calls": checkRuns(({ tool }) => {
     if (!tool) return skip("no model was asked to call a tool");
@@ -79,8 +80,8 @@ export const chatChecks = {
     const [first] = fragments;
     if (!first) return skip("no tool was called");
     const hasIndex = fragments.every(({ index }) => typeof index === "number");
-    const named = isRecord(first["function"]) && first["function"]["name"] && first["id"];
-    return hasIndex && named ? confirm() : refute(`the first fragment is ${JSON.stringify(first)}`);
+    const hasName = isRecord(first["function"]) && first["function"]["name"] && first["id"];
+    return hasIndex && hasName ? confirm() : refute(`the first fragment is ${JSON.stringify(first)}`);
   }),
   "unknown-field": checkRuns(({ model, whole }) => {
     if (!whole || model === "delta-5.3") return skip("no request had an unknown field");
@@ -103,6 +104,7 @@ export const chatChecks = {
 } satisfies Checks;
 
 const DONE = "[DONE]";
+/** Bounds of a stream that shows if it is buffered: its events, its events in one piece, and its duration. */
 const MIN_EVENTS = 6;
 const MAX_EVENTS_PER_PIECE = 5;
 const MIN_MS = 200;
@@ -143,8 +145,8 @@ function checkCalls(name: "stream" | "whole", check: (call: ChatCall) => Finding
 }
 
 /**
- * Describes a refusal, for example of a model that is not offered. It says nothing about other responses. Some servers
- * refuse with the status 200, and with an error in place of the first event.
+ * Describes a refusal, for example of a model that is not offered. Undefined for any other response. Some servers refuse
+ * with the status 200, and with an error in place of the first event.
  */
 function findRefusal(exchange: Exchange): string | undefined {
   const { status = 0, json } = exchange;
@@ -154,7 +156,7 @@ function findRefusal(exchange: Exchange): string | undefined {
   return status === 200 && isRecord(error) ? `200: ${error["message"] ?? JSON.stringify(error)}` : undefined;
 }
 
-/** Checks streams that came. A refusal says nothing about them. */
+/** Checks the streams of all models. A refusal says nothing about streams. */
 function checkStreams(check: (call: ChatCall) => Finding): Check {
   return checkCalls("stream", (call) =>
     call.exchange.status === 200 ? check(call) : skip(describe(call.exchange)),

@@ -52,8 +52,8 @@ export const connectionChecks = {
     if (!evidence.hasKey) return describeRefusal(evidence);
     if (isKeyRefused(evidence)) return refute(describe(chat));
     if (lacksChats(evidence)) return skipWithoutChats(evidence);
-    const isSame = chat.status === chatWrongKey.status && isSameError(chat, chatWrongKey);
-    return isSame ? skip("a wrong key gets the same response") : confirm();
+    const isRefusedAlike = chat.status === chatWrongKey.status && isSameError(chat, chatWrongKey);
+    return isRefusedAlike ? skip("a wrong key gets the same response") : confirm();
   },
   "error-body": ({ exchanges: { chat, chatNoKey, image, video } }) => {
     const errors = [chat, chatNoKey, image, video].filter(({ status = 0 }) => status >= 400);
@@ -75,7 +75,8 @@ export const connectionChecks = {
     chat.headers.has("x-request-id") ? confirm() : refute("no `x-request-id`"),
   "no-version": ({ exchanges: { chat } }) => {
     const versions = [...chat.headers].filter(([name]) => /\bversion$/.test(name));
-    return versions.length === 0 ? confirm() : refute(versions.map((one) => one.join(": ")).join(", "));
+    const found = versions.map(([name, value]) => `${name}: ${value}`).join(", ");
+    return versions.length === 0 ? confirm() : refute(found);
   },
   "unknown-task": checkBelow("video", ({ task }) =>
     isOneOf(task.status, 404, 400) ? confirm(describe(task)) : refute(describe(task)),
@@ -101,7 +102,7 @@ function skipWithoutChats({ exchanges }: Evidence): Finding {
 
 const INDISTINCT = "an unknown path gets the same response";
 
-/** Checks if the server reads no chat at this address, so that its response says nothing about keys. */
+/** Checks if the address lacks a chat endpoint. Its responses then say nothing about keys. */
 function lacksChats(evidence: Evidence): boolean {
   return !isKeyRefused(evidence) && !hasPath(evidence.exchanges, "chat");
 }
@@ -145,13 +146,13 @@ export function hasPath(exchanges: Exchanges, name: PathName): boolean {
   return isRecord(json) || !(isBetween(status, 200, 399) || /html/.test(headers.get("content-type") ?? ""));
 }
 
-/** Checks if an endpoint and an unknown path get the same response, so that it does not show if the endpoint exists. */
+/** Checks if an endpoint responds like an unknown path but not with 404: the endpoint may exist or not. */
 export function isIndistinct(exchanges: Exchanges, name: PathName): boolean {
   return exchanges[name].status !== 404 && isLikeUnknown(exchanges, name);
 }
 
-/** The request to an unknown path that is most like the request to an endpoint. */
-const UNKNOWN = {
+/** For each endpoint, the most similar request to an unknown path. */
+const UNKNOWN_PROBES = {
   chat: "unknownInV1",
   image: "unknownInV1",
   video: "unknownInV1",
@@ -160,14 +161,15 @@ const UNKNOWN = {
   epsilon: "unknownGet",
 } as const satisfies Readonly<Record<PathName, keyof Exchanges>>;
 
+/** Checks if an endpoint responds like an unknown path. */
 function isLikeUnknown(exchanges: Exchanges, name: PathName): boolean {
-  const unknown = exchanges[UNKNOWN[name]];
+  const unknown = exchanges[UNKNOWN_PROBES[name]];
   return exchanges[name].status === unknown.status && isSameError(exchanges[name], unknown);
 }
 
-/** Checks if the server refuses the user's key, or a request without one, before it reads anything else. */
+/** Checks if the server refuses the chat because of its key, or because it has none. */
 export function isKeyRefused({ exchanges: { chat } }: Pick<Evidence, "exchanges">): boolean {
-  // a Worker refuses a request without a model in the same way as one with a model that is not listed
+  // a Worker refuses a chat without a model as one with an unlisted model: with 403
   const isAboutModel = readError(chat)?.["code"] === "model_not_allowed";
   return isOneOf(chat.status, 401, 403) && !isAboutModel;
 }
@@ -194,17 +196,18 @@ function readMessage(exchange: Exchange): string | undefined {
   return typeof message === "string" ? message : undefined;
 }
 
-const MAX_SHOWN = 100;
+/** Maximum length of the text of a response in a report. */
+const MAX_CHARACTERS = 100;
 
 /** Describes a response in a few words: `400: The body is empty.` */
 export function describe(exchange: Exchange): string {
   const { status, headers, text, failure } = exchange;
   if (status === undefined) return failure ?? "no response";
   const type = headers.get("content-type")?.replace(/;.*/, "");
-  const flat = isRecord(exchange.json) ? exchange.json["message"] : undefined;
-  const said = readMessage(exchange) || (typeof flat === "string" && flat);
-  const words = said || (type === "text/html" ? "a page" : text.trim() || type);
-  const short = words && words.length > MAX_SHOWN ? `${words.slice(0, MAX_SHOWN)}…` : words;
+  const topLevel = isRecord(exchange.json) ? exchange.json["message"] : undefined;
+  const message = readMessage(exchange) || (typeof topLevel === "string" && topLevel);
+  const words = message || (type === "text/html" ? "a page" : text.trim() || type);
+  const short = words && words.length > MAX_CHARACTERS ? `${words.slice(0, MAX_CHARACTERS)}…` : words;
   return `${status}${short ? `: ${short.replace(/\s+/g, " ")}` : ""}${failure ? ` (${failure})` : ""}`;
 }
 

@@ -12,7 +12,7 @@ import {
 } from "./findings.js";
 import { type MediaRun, readImages, readTask } from "./media.js";
 
-/** Checks by one image or one video. */
+/** Checks by the images and videos that were paid for. */
 export const mediaChecks = {
   "image-result": checkMedia("image", ({ created }) => {
     if (created.status !== 200) return skip(describe(created));
@@ -39,18 +39,17 @@ export const mediaChecks = {
   ),
   "task-shape": checkTasks(({ queries }) => {
     const bodies = queries.filter(({ status }) => status === 200).map(({ json }) => readRecord(json));
-    const odd = bodies.find((body) => typeof body?.["status"] !== "string");
     if (bodies.length === 0) return skip("no query got a response");
-    return bodies.every((body) => typeof body?.["status"] === "string")
-      ? confirm()
-      : refute(`no status in ${JSON.stringify(odd ?? null).slice(0, 80)}`);
+    const index = bodies.findIndex((body) => typeof body?.["status"] !== "string");
+    if (index < 0) return confirm();
+    return refute(`no status in ${JSON.stringify(bodies[index] ?? null).slice(0, 80)}`);
   }),
   "task-status": checkTasks(({ queries, model }) => {
-    const odd = queries.flatMap((query) => {
+    const unknownWords = queries.flatMap((query) => {
       const task = readTask(query, model);
       return task?.state === "unknown" ? task.rawStatus : [];
     });
-    return odd.length === 0 ? confirm() : refute([...new Set(odd)].join(", "));
+    return unknownWords.length === 0 ? confirm() : refute([...new Set(unknownWords)].join(", "));
   }),
   "task-url": checkTasks(({ queries, model }) => {
     const last = queries.at(-1);
@@ -64,7 +63,7 @@ export const mediaChecks = {
     const values = queries.map(({ json }) => Number.parseFloat(String(readRecord(json)?.["progress"])));
     const known = values.filter((value) => !Number.isNaN(value));
     if (known.length < 2) return skip("there were not two values");
-    return known.every((value, at) => at === 0 || value >= (known[at - 1] ?? 0))
+    return known.every((value, index) => index === 0 || value >= (known[index - 1] ?? 0))
       ? confirm()
       : refute(`${known.join(", ")} %`);
   }),
@@ -83,7 +82,7 @@ function checkTasks(check: (run: MediaRun) => Finding): Check {
   );
 }
 
-/** Returns the task of a query, with or without its envelope. */
+/** Returns the task in the response to a query, which may have an envelope. */
 function readRecord(json: unknown): Readonly<Record<string, unknown>> | undefined {
   if (!isRecord(json)) return undefined;
   return isRecord(json["data"]) && typeof json["status"] !== "string" ? json["data"] : json;

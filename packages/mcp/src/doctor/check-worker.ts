@@ -2,7 +2,7 @@ import { describe, isKeyRefused, readError } from "./check-connection.js";
 import { type Checks, combine, confirm, refute, skip } from "./findings.js";
 import type { Exchange } from "./send.js";
 
-/** Headers that a page of another origin has to be able to read. */
+/** Headers that the client reads in a page of another origin. */
 const READ_HEADERS = ["retry-after", "x-request-id", "x-sluice-features", "x-sluice-source", "x-stream-id"];
 
 /** Checks of a Worker. */
@@ -12,7 +12,7 @@ export const workerChecks = {
       ? confirm()
       : refute(describe(health)),
   "worker-sign-in": ({ exchanges: { chatNoKey } }) =>
-    chatNoKey.status === 401 && isOwn(chatNoKey) ? confirm() : refute(describe(chatNoKey)),
+    chatNoKey.status === 401 && isFromWorker(chatNoKey) ? confirm() : refute(describe(chatNoKey)),
   "worker-origins": ({ exchanges: { foreignPage } }) => {
     if (!foreignPage) return skip("no response");
     const allowed = foreignPage.headers.get("access-control-allow-origin");
@@ -34,22 +34,25 @@ export const workerChecks = {
   "worker-models": (evidence) => {
     const { unlistedModel } = evidence.exchanges;
     if (!unlistedModel || isKeyRefused(evidence)) return skip("the Worker refuses the token");
-    return unlistedModel.status === 403 && isOwn(unlistedModel) ? confirm() : refute(describe(unlistedModel));
+    return unlistedModel.status === 403 && isFromWorker(unlistedModel)
+      ? confirm()
+      : refute(describe(unlistedModel));
   },
   "worker-limits": (evidence) => {
     if (isKeyRefused(evidence)) return skip("the Worker refuses the token");
     const limits = Object.entries(evidence.exchanges).filter(([name]) => name.startsWith("limit "));
     const findings = limits.flatMap(([, exchange]) => {
       if (!exchange || readError(exchange)?.["code"] === "model_not_allowed") return [];
-      if (isOwn(exchange)) return confirm(describe(exchange));
+      if (isFromWorker(exchange)) return confirm(describe(exchange));
       const isAboutTokens = /max_tokens/.test(exchange.text);
-      // the gateway saw no large value: the Worker lowered it, and the empty list of messages was refused
+      // a gateway that refuses only the empty list of messages has got a lower `max_tokens`
       return isAboutTokens ? refute(describe(exchange)) : confirm("the Worker lowers it");
     });
     return combine(findings, "no model of the interface is listed");
   },
   "worker-headers": ({ exchanges: { chat } }) => {
-    const [cache, type] = ["cache-control", "x-content-type-options"].map((name) => chat.headers.get(name));
+    const cache = chat.headers.get("cache-control");
+    const type = chat.headers.get("x-content-type-options");
     if (!/no-store/.test(cache ?? "")) return refute(`cache-control: ${cache ?? "absent"}`);
     return type === "nosniff" ? confirm() : refute(`x-content-type-options: ${type ?? "absent"}`);
   },
@@ -61,6 +64,6 @@ export const workerChecks = {
 } satisfies Checks;
 
 /** Checks if a response is from the Worker itself, not from the gateway behind it. */
-function isOwn({ headers }: Exchange): boolean {
+function isFromWorker({ headers }: Exchange): boolean {
   return headers.get("x-sluice-source") === "proxy";
 }

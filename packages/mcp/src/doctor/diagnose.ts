@@ -88,12 +88,12 @@ export async function diagnose(plan: Plan, options: DiagnoseOptions): Promise<[R
   for (const [name, probe] of Object.entries(freeProbes)) {
     const isSkipped = exchanges.chat?.status === 200 && emptyMedia.includes(name);
     exchanges[name as ProbeName] = isSkipped ? NOT_SENT : await sender.send(probe);
-    // a host that does not respond twice does not respond to the others
+    // a host that does not respond to the first two requests is given up
     const { root, health } = exchanges;
     if (root?.status === undefined && health && health.status === undefined)
       return [createReport(health.failure ?? "no response"), sender];
   }
-  kind = identify(exchanges as Exchanges);
+  kind = identifyServer(exchanges as Exchanges);
   if (kind === "worker")
     for (const [name, probe] of listWorkerProbes(origins)) exchanges[name] = await sender.send(probe);
 
@@ -106,19 +106,20 @@ export async function diagnose(plan: Plan, options: DiagnoseOptions): Promise<[R
     fetch: sender.fetch,
     onEvent: () => {},
   });
-  const known = { exchanges: exchanges as Exchanges };
-  const canPay = kind !== "page" && kind !== "foreign" && !isKeyRefused(known) && !isRedirected(known);
+  const evidence = { exchanges: exchanges as Exchanges };
+  const isAPI = kind !== "page" && kind !== "foreign";
+  const canPay = isAPI && !isKeyRefused(evidence) && !isRedirected(evidence);
   const abortsBefore = await countAborts(plan, options);
   if (canPay) {
-    for (const [at, model] of plan.chats.entries()) {
-      const aborts = plan.behind !== undefined && at === 0;
-      chats.push(await runChats(client, sender, model, { signal: options.signal, aborts }));
+    for (const [index, model] of plan.chats.entries()) {
+      const testsAbort = plan.behind !== undefined && index === 0;
+      chats.push(await runChats(client, sender, model, { signal: options.signal, testsAbort }));
     }
     for (const model of plan.images) media.push(await runImage(sender, model, options.fetch));
     for (const model of plan.videos) media.push(await runVideo(sender, model, options));
   }
   if (abortsBefore !== undefined && chats.some(({ isAborted }) => isAborted))
-    sawAbort = await seeAbort(abortsBefore, plan, options);
+    sawAbort = await waitForMoreAborts(abortsBefore, plan, options);
   return [createReport(undefined), sender];
 
   function createReport(failure: string | undefined): Report {
@@ -145,13 +146,13 @@ export async function diagnose(plan: Plan, options: DiagnoseOptions): Promise<[R
   }
 }
 
-/** Times for a response of some tokens. */
+/** Limits of time for a chat, whose response is short. */
 const CHAT_LIMITS = { firstChunkMs: 60_000, chunkMs: 30_000, totalMs: 120_000 };
 
 const NOT_SENT = { ...NO_EXCHANGE, failure: "not sent: the server responds to empty requests" };
 
 /** Names the kind of a server by its responses. */
-function identify(exchanges: Exchanges): ServerKind {
+function identifyServer(exchanges: Exchanges): ServerKind {
   const { root, chat, chatNoKey } = exchanges;
   if ([chat, chatNoKey].some(({ headers }) => headers.has("x-sluice-source"))) return "worker";
   if (isRecord(root.json) && root.json["name"] === "Sluice emulator") return "emulator";
@@ -181,10 +182,10 @@ function checkAssumption(name: AssumptionName, evidence: Evidence, plan: Plan): 
 
 /** Reason of a row that no request can check. */
 export const ONLY_USE = "only use shows it";
-/** Begin of the reason of a row that the user did not allow. */
+/** Prefix of the reason of a row whose requests the user did not allow. */
 export const NEEDS = "it needs ";
 
-/** How to allow the requests of a check. */
+/** Option that allows the requests of a check. */
 const SPENDING = {
   free: "",
   chat: "--spend chat",
@@ -193,19 +194,19 @@ const SPENDING = {
 } as const;
 
 function isPaidFor(check: keyof typeof SPENDING, { chats, images, videos }: Plan): boolean {
-  // a video has a file, too
+  // the checks of `image` include the file of a result, which a video also has
   const models = { free: undefined, chat: chats, image: [...images, ...videos], video: videos }[check];
   return models === undefined || models.length > 0;
 }
 
 /** Chooses the settings that follow from the rows of the report. */
 function chooseSettings({ address, origins }: Plan, exchanges: Partial<Exchanges>, rows: readonly Row[]) {
-  const verdict = (wanted: AssumptionName) => rows.find(({ name }) => name === wanted)?.verdict;
-  const usage = verdict("usage-option");
+  const getVerdict = (assumption: AssumptionName) => rows.find(({ name }) => name === assumption)?.verdict;
+  const usage = getVerdict("usage-option");
   const gateway = {
     ...(usage === "differs" && { includeUsage: false }),
-    ...(usage === "holds" && verdict("usage-reported") === "holds" && { includeUsage: true }),
-    ...(verdict("asset-lookup") === "holds" && { assetLookup: "/gamma/asset/GetAsset" }),
+    ...(usage === "holds" && getVerdict("usage-reported") === "holds" && { includeUsage: true }),
+    ...(getVerdict("asset-lookup") === "holds" && { assetLookup: "/gamma/asset/GetAsset" }),
   };
   const refusesKeys = origins.some((origin) => {
     const headers = exchanges[`preflight ${origin}`]?.headers;
@@ -215,7 +216,7 @@ function chooseSettings({ address, origins }: Plan, exchanges: Partial<Exchanges
   return {
     baseURL: address,
     ...(Object.keys(gateway).length > 0 && { gateway }),
-    ...(verdict("invalid-request") === "differs" && { retry: { limit: 0 } }),
+    ...(getVerdict("invalid-request") === "differs" && { retry: { limit: 0 } }),
     ...(refusesKeys && { idempotencyKeys: false }),
   };
 }
@@ -224,7 +225,7 @@ const POLLS = 20;
 const POLL_MS = 250;
 
 /** Waits up to 5 s until the emulator behind a Worker has seen one more abort. */
-async function seeAbort(before: number, plan: Plan, options: DiagnoseOptions): Promise<boolean> {
+async function waitForMoreAborts(before: number, plan: Plan, options: DiagnoseOptions): Promise<boolean> {
   for (let attempt = 0; attempt < POLLS; attempt++) {
     if (((await countAborts(plan, options)) ?? 0) > before) return true;
     await options.clock.sleep(POLL_MS, options.signal);
@@ -232,7 +233,7 @@ async function seeAbort(before: number, plan: Plan, options: DiagnoseOptions): P
   return false;
 }
 
-/** Counts the aborted requests in the journal of the emulator behind a Worker. Undefined if it has none. */
+/** Counts the aborted requests in the journal of the emulator behind a Worker. Undefined without an emulator. */
 async function countAborts(
   { behind }: Plan,
   { fetch, signal }: DiagnoseOptions,

@@ -2,7 +2,7 @@ import type { ChatRun } from "./chats.js";
 import type { MediaRun } from "./media.js";
 import type { Exchanges } from "./probes.js";
 
-/** Kind of the server at an address. */
+/** Kind of the server at an address. `format.ts` describes each kind. */
 export type ServerKind =
   | "nothing"
   | "page"
@@ -46,19 +46,22 @@ export const confirm = (found = ""): Finding => ({ verdict: "holds", found });
 export const refute = (found: string): Finding => ({ verdict: "differs", found });
 export const skip = (found: string): Finding => ({ verdict: "unclear", found });
 
-/** Combines findings about several models or responses: what differs first, then what holds. */
-export function combine(findings: readonly Finding[], nothing: string): Finding {
-  const pick = (verdict: Finding["verdict"]) => findings.filter((finding) => finding.verdict === verdict);
-  const bad = pick("differs");
-  if (bad.length > 0) return refute([...new Set(bad.map(({ found }) => found))].join("; "));
-  return pick("holds")[0] ?? pick("unclear")[0] ?? skip(nothing);
+/**
+ * Combines findings about several models or responses: `differs` wins over `holds`, and `holds` over `unclear`.
+ *
+ * @param reason of the result without findings
+ */
+export function combine(findings: readonly Finding[], reason: string): Finding {
+  const differing = findings.filter(({ verdict }) => verdict === "differs");
+  if (differing.length > 0) return refute([...new Set(differing.map(({ found }) => found))].join("; "));
+  return findings.find(({ verdict }) => verdict === "holds") ?? findings[0] ?? skip(reason);
 }
 
 /** Checks each run of a model, and names the models that differ in the same way. */
 export function combineModels<Run extends { readonly model: string }>(
   runs: readonly Run[],
   check: (run: Run) => Finding,
-  nothing: string,
+  reason: string,
 ): Finding {
   const findings = runs.map((run) => ({ ...check(run), model: run.model }));
   const named = findings.map((finding) => {
@@ -66,5 +69,5 @@ export function combineModels<Run extends { readonly model: string }>(
     const same = findings.filter(({ verdict, found }) => verdict === "differs" && found === finding.found);
     return refute(`${same.map(({ model }) => model).join(", ")}: ${finding.found}`);
   });
-  return combine(named, nothing);
+  return combine(named, reason);
 }

@@ -13,7 +13,9 @@ const KINDS: Readonly<Record<Report["kind"], string>> = {
   openai: "is an OpenAI-style server without videos",
 };
 
+/** Minimum width of a terminal that shows the text of a row beside its name. */
 const MIN_COLUMNS = 60;
+/** Column of the name of a row, after the verdict. */
 const NAME_COLUMN = 11;
 
 /** Formats a report for a terminal. No line with words is longer than `width`. */
@@ -22,9 +24,9 @@ export function formatReport(report: Report, width: number): string {
   const head = wrap(describeServer(report), width).join("\n");
   if (failure !== undefined) return `${head}\n`;
   const checked = rows.filter(({ verdict }) => verdict !== "unclear");
-  const names = Math.max(...checked.map(({ name }) => name.length));
-  const groups = [...groupRows(checked, ({ group }) => group)].map(([group, own]) =>
-    [group, ...own.flatMap((row) => formatRow(row, names, width))].join("\n"),
+  const nameWidth = Math.max(...checked.map(({ name }) => name.length));
+  const groups = [...groupRows(checked, ({ group }) => group)].map(([group, groupedRows]) =>
+    [group, ...groupedRows.flatMap((row) => formatRow(row, nameWidth, width))].join("\n"),
   );
   const settings = canConnect(report) ? [formatSettings(report)] : [];
   const parts = [head, ...groups, formatSummary(rows, width), ...settings];
@@ -37,12 +39,12 @@ function describeServer({ address, kind, failure, requests, tokens }: Report): s
   return `${address} ${KINDS[kind]}. ${formatCount(requests, "request")}${spent}.`;
 }
 
-function formatRow({ name, text, verdict, found, remedy }: Row, names: number, width: number): string[] {
+function formatRow({ name, text, verdict, found, remedy }: Row, nameWidth: number, width: number): string[] {
   const word = verdict === "holds" ? "ok" : "differs";
   const texts = verdict === "holds" ? [text] : [text, `Found: ${found}`, `Do: ${remedy}`];
   if (width < MIN_COLUMNS)
     return [`  ${word}  ${name}`, ...texts.flatMap((line) => wrap(line, width, "    "))];
-  const indent = " ".repeat(NAME_COLUMN + names + 2);
+  const indent = " ".repeat(NAME_COLUMN + nameWidth + 2);
   const [first = "", ...rest] = texts.flatMap((line) => wrap(line, width, indent));
   const start = `  ${word.padEnd(NAME_COLUMN - 2)}${name}`;
   return [start.padEnd(indent.length) + first.slice(indent.length), ...rest];
@@ -53,16 +55,16 @@ function formatSummary(rows: readonly Row[], width: number): string {
   const pick = (verdict: Row["verdict"]) => rows.filter((row) => row.verdict === verdict);
   const unclear = pick("unclear");
   const isExpected = ({ found }: Row) => found === ONLY_USE || found.startsWith(NEEDS);
-  // failures come before rows that the user did not allow
+  // unexpected reasons come first
   const sorted = unclear.toSorted((a, b) => Number(isExpected(a)) - Number(isExpected(b)));
-  const lines = [...groupRows(sorted, ({ found }) => found)].flatMap(([reason, own]) => {
-    const count = formatCount(own.length, "row");
-    const names = own.map(({ name }) => name).join(", ");
+  const lines = [...groupRows(sorted, ({ found }) => found)].flatMap(([reason, sameReason]) => {
+    const count = formatCount(sameReason.length, "row");
+    const names = sameReason.map(({ name }) => name).join(", ");
     const text =
       reason === ONLY_USE
-        ? `${count}: only use shows ${own.length === 1 ? "it" : "them"}`
+        ? `${count}: only use shows ${sameReason.length === 1 ? "it" : "them"}`
         : reason.startsWith(NEEDS)
-          ? `${count} ${own.length === 1 ? "needs" : "need"} ${reason.slice(NEEDS.length)}`
+          ? `${count} ${sameReason.length === 1 ? "needs" : "need"} ${reason.slice(NEEDS.length)}`
           : `${names}: ${reason}`;
     return wrap(text, width, "  ");
   });
@@ -93,8 +95,8 @@ function formatSettings({ settings, kind, features = "" }: Report): string {
 export function formatPage(report: Report, date: string): string {
   const toCell = (text: string) => text.replaceAll("|", "\\|").replace(/\s+/g, " ");
   const table = report.rows.map(({ name, text, verdict, found, remedy }) => {
-    const more = { holds: "", differs: `${found}. ${remedy}`, unclear: found }[verdict];
-    return `| \`${name}\` | ${toCell(text)} | ${verdict} | ${toCell(more)} |`;
+    const details = { holds: "", differs: `${found}. ${remedy}`, unclear: found }[verdict];
+    return `| \`${name}\` | ${toCell(text)} | ${verdict} | ${toCell(details)} |`;
   });
   return `# ${report.address}
 

@@ -19,15 +19,15 @@ export interface MediaRun {
 const POLL_MS = 15_000;
 const FIRST_POLL_MS = 3000;
 const DEADLINE_MS = 30 * 60_000;
-/** Number of queries after a success without a URL (wire, 3.7). */
+/** Maximum number of queries that see a success without a URL (wire, 3.7). */
 const MAX_PENDING = 3;
-/** Time for an image, or the receipt of a video: an abort would not cancel the charge. */
+/** Limit of time for an image or the receipt of a video. It is long, because an abort does not cancel the charge. */
 const CREATE_MS = 10 * 60_000;
 const PROMPT = "A calm sea at dawn.";
 
 type MediaRequest = Readonly<Record<string, unknown>> & { readonly model: string };
 
-/** Returns the kind of a model; undefined for a model that the doctor cannot order by its id. */
+/** Returns the kind of a model. Undefined for an asset, and for an unknown model. */
 export function findKind(model: string): "chat" | "image" | "video" | undefined {
   const kind = Object.values(models).find(({ id }) => id === model)?.kind;
   return kind === "asset" ? undefined : kind;
@@ -43,7 +43,7 @@ export function draftMedia(model: string): MediaRequest {
   return { model, content: [{ type: "text", text: PROMPT }], resolution: "480p", duration: min };
 }
 
-/** Makes one image. */
+/** Requests one image, and again with a size if a request without a size is refused. */
 export async function runImage(
   sender: Sender,
   model: string,
@@ -68,7 +68,7 @@ export async function runImage(
   };
 }
 
-/** Makes one video, and queries its task until the end, at most for 30 minutes. */
+/** Starts one video, and queries its task until the end, at most for 30 minutes. */
 export async function runVideo(
   sender: Sender,
   model: string,
@@ -115,7 +115,7 @@ export async function runVideo(
   }
 }
 
-/** Reads a query as the client does. Undefined if the client cannot read it. */
+/** Reads the response to a query as the client does. Undefined if the client cannot read it. */
 export function readTask({ status, json }: Exchange, model: string): VideoTask | undefined {
   if (status !== 200) return undefined;
   try {
@@ -134,7 +134,7 @@ function post(path: string, body: object): Probe {
   return { method: "POST", path, key: "own", body, limitMs: CREATE_MS };
 }
 
-/** Fetches the first byte of a file, without a key. */
+/** Fetches the first byte of a file without a key. Returns the status, or 0 without a response. */
 async function fetchFile(
   url: unknown,
   fetch: (request: Request) => Promise<Response>,

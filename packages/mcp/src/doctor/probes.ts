@@ -31,10 +31,10 @@ const free = {
   epsilon: { method: "GET", path: "/epsilon/v1/videos/sluice-doctor-unknown", key: "own" },
 } as const satisfies Readonly<Record<string, Probe>>;
 
-/** Not sent to a server that accepts an empty chat: it may also accept these, and bill an image or a video. */
+/** Probes that are skipped for a server that accepts an empty chat: it may bill an empty image or video. */
 export const emptyMedia: readonly string[] = ["image", "video", "asset", "assetForm"] satisfies FreeName[];
 
-/** More requests for a Worker. It has to refuse them, and they have no message, so they are not charged either. */
+/** Requests for a Worker. Even if the Worker does not refuse them, no gateway charges a request without a message. */
 const worker = {
   foreignPage: {
     method: "POST",
@@ -61,8 +61,8 @@ export type Exchanges = Readonly<Partial<Record<ProbeName, Exchange>>> & Readonl
 
 export const freeProbes: Readonly<Record<FreeName, Probe>> = free;
 
-/** Models that a Worker may list, for its limit. */
-const LISTED = ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"];
+/** Chat models. A Worker that lists one of them shows its limit of tokens. */
+const CHAT_MODELS = ["alpha-v4.1-flash", "gamma-chat-1-6-251015", "delta-5.3"];
 
 /** Lists the requests for a Worker. `origins` are the user's own pages. */
 export function listWorkerProbes(origins: readonly string[]): readonly (readonly [ProbeName, Probe])[] {
@@ -82,7 +82,7 @@ export function listWorkerProbes(origins: readonly string[]): readonly (readonly
         },
       },
     ]),
-    ...LISTED.map((model): [ProbeName, Probe] => [
+    ...CHAT_MODELS.map((model): [ProbeName, Probe] => [
       `limit ${model}`,
       { method: "POST", path, key: "own", body: { model, messages: [], max_tokens: 1_000_000_000 } },
     ]),

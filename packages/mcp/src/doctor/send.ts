@@ -76,7 +76,7 @@ export interface SenderOptions {
 }
 
 /** An exchange whose body is still read. */
-interface Tapped {
+interface OpenExchange {
   readonly status: number;
   readonly headers: Headers;
   readonly startedAt: number;
@@ -85,17 +85,17 @@ interface Tapped {
   lastAt: number;
 }
 
-/** Creates a sender. The requests of `fetch` have no limit of time but the client's. */
+/** Creates a sender. Only the client limits the time of the requests of `fetch`. */
 export function createSender({ address, key, fetch, clock, signal, save }: SenderOptions): Sender {
   let unreachable: Error | undefined;
   let requests = 0;
-  let open = 0;
+  let openCount = 0;
   let reportEnd = () => {};
   const recorder = createRecorder({
     gateway: address,
     save: (recording) => `${save?.(recording)}`,
     onEnd() {
-      open--;
+      openCount--;
       reportEnd();
     },
     fetch: (request) =>
@@ -104,19 +104,19 @@ export function createSender({ address, key, fetch, clock, signal, save }: Sende
         throw error;
       }),
   });
-  const tapped: Tapped[] = [];
+  const openExchanges: OpenExchange[] = [];
   return {
     send,
-    fetch: fetchTapped,
+    fetch: fetchRecorded,
     take,
     count: () => requests,
     redact: recorder.redactor.redactText,
   };
 
   async function take() {
-    // a client has the result of a stream before the body ends
-    while (open > 0) await new Promise<void>((resolve) => (reportEnd = resolve));
-    return tapped.splice(0).map((exchange) => toExchange(exchange));
+    // a client may have the result of a stream before its body ends
+    while (openCount > 0) await new Promise<void>((resolve) => (reportEnd = resolve));
+    return openExchanges.splice(0).map((exchange) => toExchange(exchange));
   }
 
   /** Sends a request, and once more after a 429, which is not charged. */
@@ -128,12 +128,20 @@ export function createSender({ address, key, fetch, clock, signal, save }: Sende
     return sendOnce(probe);
   }
 
-  async function sendOnce({ method, path, key: wanted, headers, body, isForm, limitMs = PROBE_MS }: Probe) {
-    const given = { own: key, none: undefined, wrong: WRONG_KEY }[wanted];
+  async function sendOnce({
+    method,
+    path,
+    key: credentials,
+    headers,
+    body,
+    isForm,
+    limitMs = PROBE_MS,
+  }: Probe) {
+    const sentKey = { own: key, none: undefined, wrong: WRONG_KEY }[credentials];
     const request = new Request(BASE_URL + path, {
       method,
       headers: {
-        ...(given !== undefined && { authorization: `Bearer ${given}` }),
+        ...(sentKey !== undefined && { authorization: `Bearer ${sentKey}` }),
         ...(body && { "content-type": isForm ? FORM_TYPE : "application/json" }),
         ...headers,
       },
@@ -141,28 +149,28 @@ export function createSender({ address, key, fetch, clock, signal, save }: Sende
       signal: AbortSignal.any([signal, AbortSignal.timeout(limitMs)]),
     });
     try {
-      const response = await fetchTapped(request);
+      const response = await fetchRecorded(request);
       await response.text();
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      const [partial] = tapped.splice(0);
+      const [partial] = openExchanges.splice(0);
       return toExchange(partial, describeFailure(error, limitMs));
     }
-    return toExchange(tapped.splice(0)[0]);
+    return toExchange(openExchanges.splice(0)[0]);
   }
 
-  async function fetchTapped(request: Request): Promise<Response> {
+  async function fetchRecorded(request: Request): Promise<Response> {
     requests++;
-    open++;
+    openCount++;
     unreachable = undefined;
     const startedAt = clock.now();
     const response = await recorder.fetch(request);
     if (unreachable) throw unreachable;
     const { status, headers } = response;
     const exchange = { status, headers, startedAt, text: "", pieces: 0, lastAt: startedAt };
-    tapped.push(exchange);
+    openExchanges.push(exchange);
     const decoder = new TextDecoder();
-    const tap = new TransformStream<Uint8Array, Uint8Array>({
+    const counter = new TransformStream<Uint8Array, Uint8Array>({
       transform(piece, controller) {
         exchange.text += decoder.decode(piece, { stream: true });
         exchange.pieces++;
@@ -170,13 +178,13 @@ export function createSender({ address, key, fetch, clock, signal, save }: Sende
         controller.enqueue(piece);
       },
     });
-    return new Response(response.body?.pipeThrough(tap) ?? null, { status, headers });
+    return new Response(response.body?.pipeThrough(counter) ?? null, { status, headers });
   }
 }
 
-function toExchange(tapped: Tapped | undefined, failure?: string): Exchange {
-  if (!tapped) return { ...NO_EXCHANGE, failure };
-  const { status, headers, text, pieces, startedAt, lastAt } = tapped;
+function toExchange(ended: OpenExchange | undefined, failure?: string): Exchange {
+  if (!ended) return { ...NO_EXCHANGE, failure };
+  const { status, headers, text, pieces, startedAt, lastAt } = ended;
   return { status, headers, text, json: parseJSON(text), pieces, ms: lastAt - startedAt, failure };
 }
 

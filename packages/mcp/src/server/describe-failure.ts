@@ -1,23 +1,24 @@
 import { isGatewayError } from "@sluice/core";
 import { describeThrown } from "@sluice/core/extend";
 import { NotSent } from "../base/not-sent.js";
-import { isUnknown, NoTask } from "../base/watch.js";
+import { isUnknownTask, NoTask } from "../base/watch.js";
 
-/** Metadata of a failed call. */
-interface Failed {
+/** A failed call, for the advice about it. */
+interface FailedCall {
   /** Key of a paid call. Undefined for a free call. */
   readonly key: string | undefined;
   /** True if the gateway may have acted. */
   readonly mayBeBilled: boolean;
-  /** True if a server in between may store the key. */
+  /** True if the client sends keys: a proxy may store them. */
   readonly hasProxy: boolean;
 }
 
 /** Describes an error for a model: what happened, if it may be billed, and what to do. */
-export function describeFailure(error: unknown, { key, mayBeBilled, hasProxy }: Failed): string {
+export function describeFailure(error: unknown, { key, mayBeBilled, hasProxy }: FailedCall): string {
   const message = describeThrown(error);
   if (error instanceof NotSent || error instanceof NoTask) return message;
-  if (isGatewayError(error) && error.handle && isUnknown(error)) return new NoTask(error.handle.id).message;
+  if (isGatewayError(error) && error.handle && isUnknownTask(error))
+    return new NoTask(error.handle.id).message;
   if (key === undefined) return `${message}\n${describeNextStep(error)}`;
   if (!mayBeBilled) return `${message}\nNothing was billed. ${describeNextStep(error)}`;
   const partial = describePartial(error);

@@ -17,16 +17,18 @@ const FIELDS = ["url", "URL", "image"];
  * @throws {NotSent} for any other file
  */
 export async function insertFiles(input: Input, folder: string | undefined): Promise<Input> {
-  const read = async (value: unknown, field: string): Promise<unknown> => {
-    if (Array.isArray(value)) return Promise.all(value.map((item) => read(item, field)));
+  const insert = async (value: unknown, field: string): Promise<unknown> => {
+    if (Array.isArray(value)) return Promise.all(value.map((item) => insert(item, field)));
     if (typeof value === "object" && value !== null) {
-      const fields = Object.entries(value).map(async ([key, one]) => [key, await read(one, key)] as const);
+      const fields = Object.entries(value).map(
+        async ([key, item]) => [key, await insert(item, key)] as const,
+      );
       return Object.fromEntries(await Promise.all(fields));
     }
     if (typeof value !== "string" || !FIELDS.includes(field) || !/^file:/i.test(value)) return value;
     return readDataURI(value, folder);
   };
-  return (await read(input, "")) as Input;
+  return (await insert(input, "")) as Input;
 }
 
 async function readDataURI(address: string, folder: string | undefined): Promise<string> {
@@ -52,8 +54,9 @@ async function readDataURI(address: string, folder: string | undefined): Promise
 /** Returns the real path of a file in the folder. Returns undefined for a file outside of it. */
 async function findPath(address: string, folder: string): Promise<string | undefined> {
   const [path, root] = await Promise.all([realpath(fileURLToPath(address)), realpath(folder)]);
-  const inside = relative(root, path);
-  return inside === "" || inside === ".." || inside.startsWith(`..${sep}`) || resolve(inside) === inside
-    ? undefined
-    : path;
+  const fromRoot = relative(root, path);
+  const isAbove = fromRoot === ".." || fromRoot.startsWith(`..${sep}`);
+  // on another drive of Windows, the relative path is absolute
+  const isElsewhere = resolve(fromRoot) === fromRoot;
+  return fromRoot === "" || isAbove || isElsewhere ? undefined : path;
 }

@@ -28,7 +28,7 @@ interface RunningCall {
   readonly result: Promise<Result>;
 }
 
-/** State shared by all servers with the same client and folder. */
+/** State that all servers with the same client and folder share. */
 interface SharedState {
   readonly storage: Pick<RecordStorage, "read" | "write" | "lock">;
   readonly running: Map<string, RunningCall>;
@@ -81,8 +81,8 @@ function createMemoryStorage(): SharedState["storage"] {
 }
 
 /**
- * Records the paid calls, so that no call is paid twice. Each call is written to the ledger in the folder before it is
- * sent: other processes find it there, even if this process is killed. Without a folder, the ledger is in memory.
+ * Records the paid calls, to pay for each call once. Each call is written to the ledger in the folder before it is sent:
+ * other processes find it there, even if this process is killed. Without a folder, the ledger is in memory.
  *
  * A call with a known key gets the result of the first call. A call that may be billed is sent again under its key only
  * if a proxy still stores the key. The same holds for an equal call without a key.
@@ -100,22 +100,20 @@ export function createPaidCalls(client: Client, folder: string | undefined) {
     wasSent: () => boolean,
   ): Promise<Result> {
     const { idempotency_key, ...fields } = input;
-    const given = readKey(idempotency_key);
+    const givenKey = readKey(idempotency_key);
     const request = computeHash(JSON.stringify([client.baseURL, tool, sortKeys(fields)]));
     for (;;) {
       signal.throwIfAborted();
       // fail here for a damaged ledger, before anything is written to it
       const calls = await read();
-      const key = given ?? findUnconfirmed(calls, request) ?? crypto.randomUUID();
-      const other = running.get(key);
-      if (!other) return start(key, calls);
-      if (other.request !== request) throw new NotSent(KEY_IN_USE);
-      if (!other.signal.aborted) return rejectOnAbort(other.result, signal);
-      // its caller cancelled it, and the ledger says if it may be billed
-      await rejectOnAbort(
-        other.result.catch(() => {}),
-        signal,
-      );
+      const key = givenKey ?? findUnconfirmed(calls, request) ?? crypto.randomUUID();
+      const runningCall = running.get(key);
+      if (!runningCall) return start(key, calls);
+      if (runningCall.request !== request) throw new NotSent(KEY_IN_USE);
+      if (!runningCall.signal.aborted) return rejectOnAbort(runningCall.result, signal);
+      // a cancelled call: wait for its end, then the ledger says if it may be billed
+      const settled = runningCall.result.catch(() => {});
+      await rejectOnAbort(settled, signal);
     }
 
     function start(key: string, calls: Calls): Promise<Result> {
@@ -124,12 +122,12 @@ export function createPaidCalls(client: Client, folder: string | undefined) {
       return result;
     }
 
-    async function sendOnce(key: string, before: Calls): Promise<Result> {
+    async function sendOnce(key: string, callsBefore: Calls): Promise<Result> {
       // without a folder, only this process uses the memory
       const lock = folder === undefined ? undefined : await lockCall(key, signal);
       const write = lock?.write ?? storage.write;
       try {
-        const calls = lock ? await read() : before;
+        const calls = lock ? await read() : callsBefore;
         const known = calls.get(key);
         if (known && known.request !== request) throw new NotSent(KEY_IN_USE);
         if (known?.result) return known.result;
@@ -219,7 +217,7 @@ function readKey(given: unknown): string | undefined {
   );
 }
 
-/** Lists the call to remove for a new call: the oldest with a result, or else the oldest. */
+/** Lists the call that a new call replaces in a full ledger: the oldest with a result, or else the oldest. */
 function listRemovals(calls: Calls, key: string): [string, undefined][] {
   if (calls.size < MAX_CALLS || calls.has(key)) return [];
   const byAge = [...calls].toSorted(([, a], [, b]) => a.sentAt - b.sentAt);
@@ -250,5 +248,5 @@ function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (typeof value !== "object" || value === null) return value;
   const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(fields.map(([key, one]) => [key, sortKeys(one)]));
+  return Object.fromEntries(fields.map(([key, field]) => [key, sortKeys(field)]));
 }

@@ -83,19 +83,19 @@ export function createMcpServer(client: Client, options: McpServerOptions = {}):
       notify({ method: "notifications/progress", params: notification }).catch(() => {});
     });
     try {
-      return await call(tool, params.arguments ?? {}, signal, report);
+      return await callTool(tool, params.arguments ?? {}, signal, report);
     } finally {
       report.end();
     }
   });
   return server;
 
-  /** Removes the gateway's key from a result, wherever the result repeats it. */
-  function clean<Value extends object>(result: Value): Value {
+  /** Removes the gateway's key from a result. */
+  function removeKey<Value extends object>(result: Value): Value {
     return JSON.parse(client.scrub(JSON.stringify(result)));
   }
 
-  async function call(
+  async function callTool(
     tool: Tool,
     input: Input,
     signal: AbortSignal,
@@ -103,7 +103,7 @@ export function createMcpServer(client: Client, options: McpServerOptions = {}):
   ): Promise<CallToolResult> {
     let isSent = false;
     let key: string | undefined;
-    const tracked = listenToRequests(client, () => {
+    const listeningClient = listenToRequests(client, () => {
       isSent = true;
     });
     const send = async (idempotencyKey?: string) => {
@@ -111,7 +111,9 @@ export function createMcpServer(client: Client, options: McpServerOptions = {}):
       const { idempotency_key: _, ...given } = input;
       const fields = tool.paid ? await insertFiles(given, folder) : given;
       const save: Call["save"] = (url, name) => saveMedia(client, url, name, { folder, maxBytes, signal });
-      return clean(await tool.run(fields, { client: tracked, signal, idempotencyKey, report, save }));
+      return removeKey(
+        await tool.run(fields, { client: listeningClient, signal, idempotencyKey, report, save }),
+      );
     };
     try {
       const { name, paid } = tool;
@@ -121,12 +123,12 @@ export function createMcpServer(client: Client, options: McpServerOptions = {}):
       return { ...(tool.showsImages ? await addImages(client, result, signal) : result) };
     } catch (error) {
       signal.throwIfAborted();
-      const metadata = {
+      const failedCall = {
         key,
         mayBeBilled: mayBeBilled(error, () => isSent),
         hasProxy: client.idempotencyKeys,
       };
-      return clean(createFailure(describeFailure(error, metadata)));
+      return removeKey(createFailure(describeFailure(error, failedCall)));
     }
   }
 }

@@ -15,17 +15,17 @@ const MAX_MS = 15_000;
  */
 export async function addImages(client: Client, result: Result, signal: AbortSignal): Promise<Result> {
   const content: Content[] = [];
-  let left = MAX_BYTES;
+  let remaining = MAX_BYTES;
   const endsAt = client.clock.now() + MAX_MS;
-  for (const part of result.content) {
-    content.push(part);
-    if (part.type !== "resource_link") continue;
-    const image = await readImage(client, part.uri, { maxBytes: left, endsAt, signal }).catch(
+  for (const item of result.content) {
+    content.push(item);
+    if (item.type !== "resource_link") continue;
+    const image = await readImage(client, item.uri, { maxBytes: remaining, endsAt, signal }).catch(
       () => undefined,
     );
     signal.throwIfAborted();
     if (!image) continue;
-    left -= image.size;
+    remaining -= image.size;
     content.push({ type: "image", data: image.data, mimeType: image.mimeType });
   }
   return { ...result, content };

@@ -25,17 +25,17 @@ export function createChatTool(model: keyof typeof models): Tool {
         if (delta.type === "text-delta" || delta.type === "reasoning-delta") length += delta.text.length;
         report.setProgress(length, `${length} characters`);
       }
-      return toResult(await stream.result());
+      return toToolResult(await stream.result());
     },
   };
 }
 
-function toResult(turn: ChatResult) {
-  const { message, toolCalls, outcome, usage } = turn;
+function toToolResult(result: ChatResult) {
+  const { message, toolCalls, outcome, usage } = result;
   const calls = toolCalls.length > 0 ? [`Tool calls: ${JSON.stringify(message.tool_calls)}`] : [];
   const text = typeof message.content === "string" ? message.content : "";
   return {
-    content: [text, ...calls, describeShortfall(turn) ?? ""].filter(Boolean).map(createText),
+    content: [text, ...calls, describeShortfall(result) ?? ""].filter(Boolean).map(createText),
     structuredContent: { outcome, ...(usage && { total_tokens: usage.total_tokens }) },
   };
 }

@@ -27,13 +27,14 @@ export function createImageTool(model: keyof typeof models): Tool {
       const name = `image-${crypto.randomUUID().slice(0, 8)}`;
       const content: Content[] = [];
       for (const [index, image] of images.entries())
-        content.push(...(await saveImages(image, index + 1, name, call)));
+        content.push(...(await saveImage(image, index + 1, name, call)));
       return { content };
     },
   };
 }
 
-async function saveImages(
+/** Saves one image, or describes why the gateway did not generate it. */
+async function saveImage(
   image: ImageResult["images"][number],
   number: number,
   name: string,

@@ -38,16 +38,16 @@ export function createVideoTool(model: keyof typeof models): Tool {
   };
 }
 
-const TASK = {
+const TASK_PROPERTIES = {
   id: { type: "string", minLength: 1, description: "Id of the task, as video_start gave it." },
   model: { type: "string", description: "Model of the task, as video_start gave it." },
 };
-const STATE: ObjectSchema = {
+const STATE_SCHEMA: ObjectSchema = {
   type: "object",
   properties: { id: { type: "string" }, state: { type: "string" }, progress: { type: "number" } },
   required: ["id", "state"],
 };
-const WAIT = {
+const SECONDS_PROPERTY = {
   type: "number",
   minimum: 1,
   maximum: 1800,
@@ -59,8 +59,8 @@ export const videoStatus: Tool = {
   name: "video_status",
   title: "State of a video",
   description: "Returns the state of a video task now. Costs nothing.",
-  inputSchema: { type: "object", properties: TASK, required: ["id"] },
-  outputSchema: STATE,
+  inputSchema: { type: "object", properties: TASK_PROPERTIES, required: ["id"] },
+  outputSchema: STATE_SCHEMA,
   run: async (input, call) =>
     toResult(await getVideoTask(call.client, readTask(input), { signal: call.signal }), call),
 };
@@ -70,17 +70,22 @@ export const videoWait: Tool = {
   title: "Wait for a video",
   description:
     "Waits until a video task has ended, and returns the video. Costs nothing, and can be called again for the same id.",
-  inputSchema: { type: "object", properties: { ...TASK, seconds: WAIT }, required: ["id"] },
-  outputSchema: STATE,
+  inputSchema: {
+    type: "object",
+    properties: { ...TASK_PROPERTIES, seconds: SECONDS_PROPERTY },
+    required: ["id"],
+  },
+  outputSchema: STATE_SCHEMA,
   async run(input, call) {
     const { client, signal, report } = call;
     const deadlineMs = readSeconds(input) * 1000;
-    let last: VideoTask | undefined;
+    let latest: VideoTask | undefined;
     for await (const task of watchTask(client, readTask(input), { signal, deadlineMs })) {
-      last = task;
+      latest = task;
       report.setMessage(describeState(task));
     }
-    return toResult(last as VideoTask, call);
+    // a watch that does not throw yields at least one task
+    return toResult(latest as VideoTask, call);
   },
 };
 
@@ -90,12 +95,12 @@ function readTask(input: Input): VideoTaskHandle {
 }
 
 /** Reads the maximum wait, and clamps it to its bounds. */
-function readSeconds({ seconds = WAIT.default }: Input): number {
-  if (typeof seconds === "number") return Math.min(Math.max(seconds, WAIT.minimum), WAIT.maximum);
+function readSeconds({ seconds = SECONDS_PROPERTY.default }: Input): number {
+  if (typeof seconds === "number")
+    return Math.min(Math.max(seconds, SECONDS_PROPERTY.minimum), SECONDS_PROPERTY.maximum);
   throw new NotSent(`Nothing was sent: seconds must be a number, got ${JSON.stringify(seconds)}.`);
 }
 
-/** Describes the state of a task for a reader. */
 function describeState({ state, progress }: VideoTask): string {
   return progress === undefined ? state : `${state}, ${Math.round(progress * 100)} %`;
 }
@@ -113,12 +118,12 @@ async function toResult(task: VideoTask, { save }: Call) {
       structuredContent,
     };
   const { link, text } = await save(task.url, `video-${id}`);
-  const frame = task.lastFrameURL ? [await save(task.lastFrameURL, `video-${id}-last-frame`)] : [];
+  const lastFrames = task.lastFrameURL ? [await save(task.lastFrameURL, `video-${id}-last-frame`)] : [];
   return {
     content: [
       createText(`The video ${id} is ready: ${text}`),
       link,
-      ...frame.flatMap((last) => [createText(`Its last frame: ${last.text}`), last.link]),
+      ...lastFrames.flatMap((frame) => [createText(`Its last frame: ${frame.text}`), frame.link]),
     ],
     structuredContent,
   };

@@ -60,7 +60,7 @@ export function createProxyTelemetry({
   if (!(maxOpenSpans >= 1))
     throw new TypeError(`maxOpenSpans: must be a number from 1 up, got ${maxOpenSpans}`);
   const tracer = tracerProvider.getTracer(NAME, undefined, { schemaUrl: SCHEMA_URL });
-  const open = createOpenSpans(maxOpenSpans);
+  const openSpans = createOpenSpans(maxOpenSpans);
   const duration = meterProvider
     .getMeter(NAME, undefined, { schemaUrl: SCHEMA_URL })
     .createHistogram("http.server.request.duration", {
@@ -69,9 +69,9 @@ export function createProxyTelemetry({
       advice: { explicitBucketBoundaries: SECONDS },
     });
   return definePlugin({
-    traceparent(begun) {
-      const span = start(begun);
-      open.getOrStart(span.spanContext().spanId, () => span);
+    traceparent(request) {
+      const span = startSpan(request);
+      openSpans.getOrStart(span.spanContext().spanId, () => span);
       return formatTraceparent(span.spanContext());
     },
     onEvent(event) {
@@ -91,13 +91,13 @@ export function createProxyTelemetry({
    */
   function takeSpan(event: RequestEvent, startedAt: number): Span | undefined {
     const key = parseTraceparent(event.ownTraceparent)?.spanId;
-    if (key === undefined) return start({ ...event, startedAt });
-    const span = open.getOrStart(key, () => start({ ...event, startedAt }));
-    open.close(key);
+    if (key === undefined) return startSpan({ ...event, startedAt });
+    const span = openSpans.getOrStart(key, () => startSpan({ ...event, startedAt }));
+    openSpans.close(key);
     return span;
   }
 
-  function start({ method, route, traceparent, startedAt }: Begun): Span {
+  function startSpan({ method, route, traceparent, startedAt }: StartedRequest): Span {
     const parent = parseTraceparent(traceparent);
     const attributes = omitUndefined({ "http.request.method": method, "sluice.route": route });
     return tracer.startSpan(
@@ -108,9 +108,11 @@ export function createProxyTelemetry({
   }
 }
 
-type Begun = Omit<Parameters<ProxyTelemetry["traceparent"]>[0], "route"> & Pick<RequestEvent, "route">;
+/** The start of a request. */
+type StartedRequest = Omit<Parameters<ProxyTelemetry["traceparent"]>[0], "route"> &
+  Pick<RequestEvent, "route">;
 
-/** Checks for an error of a server. A 4xx refusal is an error of its client. */
+/** Checks for an error of the proxy or the gateway. A refusal with 4xx is an error of the client. */
 function hasFailed({ outcome }: RequestEvent): boolean {
   return outcome === "error" || outcome === "truncated";
 }

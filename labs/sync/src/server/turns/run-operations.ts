@@ -96,17 +96,17 @@ export const writeRun = operation(
     tx: Transaction,
     { writes, quota, ...run }: Run & { readonly writes: readonly RunWrite[]; readonly quota: Quota },
   ): Promise<WriteFailure | null> => {
-    const found = await findRun(tx, run);
-    if (!found) return "turn_lost";
-    const { turn, question, tip } = found;
+    const turnRow = await findRun(tx, run);
+    if (!turnRow) return "turn_lost";
+    const { turn, question, tip } = turnRow;
     const ids = writes.map(({ record }) => record);
-    const collection = await openCollection(tx, found.collection, [question, ...ids]);
+    const collection = await openCollection(tx, turnRow.collection, [question, ...ids]);
     const { user, rows } = collection;
     // the user deleted the conversation
     if (rows.get(question)?.is_tombstone !== 0) return "record_deleted";
-    const all = writes.map((each) => ({ ...each, turn, row: rows.get(each.record) }));
+    const all = writes.map((write) => ({ ...write, turn, row: rows.get(write.record) }));
     // a device wrote the record, or deleted it
-    if (all.some((each) => each.row && each.row.turn !== turn)) return "record_deleted";
+    if (all.some(({ row }) => row && row.turn !== turn)) return "record_deleted";
     const exceeded = findExceeded(user, all, quota);
     if (exceeded) return exceeded;
     await commitRecords(tx, collection, all);

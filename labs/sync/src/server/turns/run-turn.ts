@@ -103,7 +103,7 @@ function holdLease({ host, key, signal, subscribe }: JobContext, input: Run, tim
       isEnded = true;
       unsubscribe();
       clearInterval(timer);
-      clearTimeout(late);
+      clearTimeout(timeout);
       signal.removeEventListener("abort", close);
     },
   };
@@ -115,12 +115,12 @@ function holdLease({ host, key, signal, subscribe }: JobContext, input: Run, tim
   };
   const fail = (code: string, message: string) => stop({ state: "failed", code, message });
   const check = async (operation: typeof renewLease | typeof readLease) => {
-    const askedAt = performance.now();
+    const requestedAt = performance.now();
     try {
       const { isOwner, isStopped } = await host.run(key, operation, input);
       if (isEnded) return;
       if (!isOwner) lease.isLost = true;
-      else if (operation === renewLease) renewedAt = askedAt;
+      else if (operation === renewLease) renewedAt = requestedAt;
       if (isStopped) stop(STOPPED);
     } catch (error) {
       log("its lease could not be renewed", error);
@@ -129,15 +129,16 @@ function holdLease({ host, key, signal, subscribe }: JobContext, input: Run, tim
     }
     if (lease.isLost) controller.abort();
   };
-  // records that this turn writes also call this
+  // also runs for each record that this turn writes
   const unsubscribe = subscribe(() => void check(readLease));
   const timer = setInterval(() => void check(renewLease), RENEW_MS);
-  const late = setTimeout(fail, timeoutMs, "turn_timeout", `the turn took longer than ${timeoutMs} ms`);
+  const timeout = setTimeout(fail, timeoutMs, "turn_timeout", `the turn took longer than ${timeoutMs} ms`);
   const close = () => fail("server_closed", "the server was shut down");
   signal.addEventListener("abort", close, { once: true });
   return lease;
 }
 
+/** Everything that the functions of one run need. */
 interface RunParts<Env> {
   readonly context: JobContext;
   readonly setup: TurnSetup<Env>;
@@ -159,7 +160,7 @@ async function runTurn<Env>(parts: RunParts<Env>): Promise<RunEnd> {
   const last = path.at(-1);
   // a device deleted the newest record of the turn, or replaced it
   if (last?.record !== tip || (!isFirst && last.turn !== input.turn)) return createWriteEnd("record_deleted");
-  // calls of earlier responses of the turn have run
+  // the calls of earlier responses have run already
   const calls = row.calls.filter(({ record }) => record === tip);
   const storage = openTurnStorage({
     ...{ turn: input.turn, path: cutPath(path), tip, calls },
@@ -179,7 +180,7 @@ async function runTurn<Env>(parts: RunParts<Env>): Promise<RunEnd> {
       return waitAtMost(STOP_MS, running);
     });
     const turn = await Promise.race([running, stopped]);
-    await waitAtMost(WRITE_MS, storage.waitFor(matchShown(chat)));
+    await waitAtMost(WRITE_MS, storage.waitFor(createStoredCheck(chat)));
     const [failure] = failures;
     if (failure) throw failure;
     if (storage.failure !== undefined) return createWriteEnd(storage.failure);
@@ -208,7 +209,10 @@ function openChat<Env>(
   const client = openClient(getServer(), user, env, lease);
   const turnContext: TurnContext<Env> = { env, user, collection: row.collection, client };
   const failures: AppFailure[] = [];
-  const guard = async <Result>(code: string, work: () => Result | Promise<Result>): Promise<Result> => {
+  const runOperatorCode = async <Result>(
+    code: string,
+    work: () => Result | Promise<Result>,
+  ): Promise<Result> => {
     try {
       return await work();
     } catch (cause) {
@@ -228,13 +232,15 @@ function openChat<Env>(
     maxSteps: Math.max(1, maxSteps - steps),
     ...(instructions !== undefined && {
       instructions: () =>
-        guard("instructions_failed", () =>
+        runOperatorCode("instructions_failed", () =>
           typeof instructions === "function" ? instructions(turnContext) : instructions,
         ),
     }),
     ...(prepareMessages && {
-      prepareMessages: ((messages, more) =>
-        guard("messages_failed", () => prepareMessages(messages, more))) satisfies typeof prepareMessages,
+      prepareMessages: ((messages, requestContext) =>
+        runOperatorCode("messages_failed", () =>
+          prepareMessages(messages, requestContext),
+        )) satisfies typeof prepareMessages,
     }),
   };
   // the compiler can't follow the options of one model through a union
@@ -321,8 +327,8 @@ function cutPath<Record extends { readonly value: string }>(path: readonly Recor
   return isCut && first > 0 ? path.slice(first) : path;
 }
 
-/** Creates a predicate that accepts a stored value once it matches the newest message of the chat. */
-function matchShown(chat: ChatStore): (value: unknown) => boolean {
+/** Creates a check that returns true once the stored value matches the newest message of the chat. */
+function createStoredCheck(chat: ChatStore): (value: unknown) => boolean {
   const shown = chat.getSnapshot().messages.at(-1);
   const listStates = (calls: readonly { readonly state: string }[] = []) =>
     String(calls.map(({ state }) => state));
@@ -334,9 +340,10 @@ function matchShown(chat: ChatStore): (value: unknown) => boolean {
   };
 }
 
+/** Outcomes with which a turn is done. */
 const DONE: readonly string[] = ["complete", "length", "content-filter", "step-limit"];
 
-/** Returns the end of a turn of the chat, or the calls that wait. */
+/** Converts the end of the chat's turn to the end of the run: the turn ends, or its calls wait. */
 function createEnd({ outcome, error }: ChatTurn, chat: ChatStore): RunEnd {
   const { pendingActions } = chat.getSnapshot();
   if (outcome === "tool-calls" && pendingActions.length > 0)

@@ -31,7 +31,7 @@ const MAX_OUTPUT = 256 * 1024;
 /** Maximum number of open turns of a user. */
 const MAX_OPEN = 20;
 /** Fields of a request to the model that the server sets itself. */
-const OWN_FIELDS = ["model", "messages", "tools", "stream", "stream_options"];
+const SERVER_FIELDS = ["model", "messages", "tools", "stream", "stream_options"];
 
 /** The fields of a start request that a run needs. */
 export type TurnRequest = {
@@ -74,16 +74,16 @@ const startTurn = operation("sync.turn.start", async (tx: Transaction, input: St
     else running += 1;
   }
   if (running >= MAX_OPEN) throw createRefusal("too_many_turns");
-  const [found] = await query<{ value: string | null; collection: number }>(
+  const [record] = await query<{ value: string | null; collection: number }>(
     `SELECT r.value, r.collection FROM sync_collections c JOIN sync_records r ON r.key = c.key AND r.collection = c.id
       WHERE c.key = ? AND c.collection = ? AND r.record = ?`,
     ...[key, collection, question],
   );
-  if (!found || parseMessage(found.value)?.message.role !== "user") throw createRefusal("unknown_question");
+  if (!record || parseMessage(record.value)?.message.role !== "user") throw createRefusal("unknown_question");
   await query(
     `INSERT INTO sync_turns (key, turn, collection, collection_id, question, tip, state, request, owner, alive_until, stop)
       VALUES (?, ?, ?, ?, ?, ?, 'running', ?, ?, ?, 0)`,
-    ...[key, turn, collection, found.collection, question, question, request, owner, now + LEASE_MS],
+    ...[key, turn, collection, record.collection, question, question, request, owner, now + LEASE_MS],
   );
   await scheduleCheck(tx, turn, now + LEASE_MS);
   return await getTurn(tx, turn);
@@ -117,7 +117,7 @@ const decideCall = operation("sync.turn.decide", async (tx: Transaction, input: 
     ...[decision, detail, account, device, key, turn, input.record, input.call],
   );
   await commitTurn(tx, row);
-  if (row.calls.every((each) => each === call || each.decision !== null)) {
+  if (row.calls.every((other) => other === call || other.decision !== null)) {
     await query(
       "UPDATE sync_turns SET state = 'running', owner = ?, alive_until = ? WHERE key = ? AND turn = ?",
       ...[owner, now + LEASE_MS, key, turn],
@@ -128,7 +128,7 @@ const decideCall = operation("sync.turn.decide", async (tx: Transaction, input: 
 });
 
 function findCall({ calls }: TurnReport, { record, call }: DecideInput): CallRow | undefined {
-  return calls.find((each) => each.record === record && each.call === call);
+  return calls.find((row) => row.record === record && row.call === call);
 }
 
 export const turnOperations = [startTurn, readState, stopTurn, decideCall];
@@ -217,8 +217,8 @@ function readRequest({ model, options = {} }: SyncRequest<never>["body"], user: 
   const isObject = typeof options === "object" && options !== null && !Array.isArray(options);
   if (!isObject || JSON.stringify(options).length > MAX_OPTIONS)
     throw createRefusal("invalid_request", "options: send the parameters of the request to the model");
-  const own = OWN_FIELDS.find((name) => Object.hasOwn(options, name));
-  if (own) throw createRefusal("invalid_request", `options: the server itself sets ${own}`);
+  const serverField = SERVER_FIELDS.find((name) => Object.hasOwn(options, name));
+  if (serverField) throw createRefusal("invalid_request", `options: the server itself sets ${serverField}`);
   return { model: readText("model", model, MAX_NAME), options: options as TurnRequest["options"], user };
 }
 

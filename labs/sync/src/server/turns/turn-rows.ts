@@ -79,10 +79,10 @@ export async function readTurn({ key, query }: Reader, turn: string): Promise<Tu
 
 /** Reads a turn, and ends it if its run or its wait is over. */
 export async function checkTurn(tx: Transaction, turn: string): Promise<TurnReport | undefined> {
-  const found = await readTurn(tx, turn);
-  const end = found && (await findLateEnd(tx, found));
-  if (!end) return found;
-  await endTurn(tx, found, end);
+  const row = await readTurn(tx, turn);
+  const end = row && (await findLateEnd(tx, row));
+  if (!end) return row;
+  await endTurn(tx, row, end);
   return await readTurn(tx, turn);
 }
 

@@ -28,8 +28,8 @@ const LEAF = "/leaf";
 const CLOSED = { outcome: "stopped", callError: "the call had no result" } as const;
 
 /**
- * Opens the storage. The chat reads only the messages of its own thread, so that other branches add no cost. Open calls
- * of other turns and of devices are closed: a run executes only calls that its own turn requested.
+ * Opens the storage. The chat reads only the messages of its thread: other branches must not add costs. Open calls of
+ * other turns and of devices are closed: a run executes only calls that its own turn requested.
  */
 export function openTurnStorage(options: StorageOptions): TurnStorage {
   const { turn, path, calls, write, onFailure } = options;
@@ -38,7 +38,7 @@ export function openTurnStorage(options: StorageOptions): TurnStorage {
   let { tip } = options;
   let failure: TurnStorage["failure"];
   let writing: Promise<unknown> = Promise.resolve();
-  const records = new Map(path.map((each) => [each.record, loadRecord(each)]));
+  const records = new Map(path.map((pathRecord) => [pathRecord.record, loadRecord(pathRecord)]));
 
   return {
     get failure() {
@@ -72,9 +72,9 @@ export function openTurnStorage(options: StorageOptions): TurnStorage {
     const message = parseMessage(value);
     if (!message) return undefined;
     if (writer === turn) stored.set(record, message);
-    // without `turn`, because a chat does not change records that have it
-    const { turn: _, ...own } = message as MessageValue & { readonly turn?: unknown };
-    return writer === turn ? own : closeMessage(own, CLOSED);
+    // a chat does not change records with `turn`
+    const { turn: _, ...withoutTurn } = message as MessageValue & { readonly turn?: unknown };
+    return writer === turn ? withoutTurn : closeMessage(withoutTurn, CLOSED);
   }
 
   /** Returns the record to write for a response of this turn; undefined for any other record. */
