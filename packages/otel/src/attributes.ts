@@ -14,16 +14,19 @@ export type ToolEndEvent = Extract<ToolEvent, { readonly type: "tool-end" }>;
 export type CallRequest = CallInfo & Pick<CallEvent, "callId" | "kind">;
 type Settings = NonNullable<CallInfo["settings"]>;
 
-/** Names of operations that the conventions lack. */
-const OTHERS = { video: "get_task", epsilon: "get_task", upload: "upload_media", archive: "get_archive" };
+/** Names of operations that the conventions lack. The other operations poll a task. */
+const OTHERS: Partial<Record<CallRequest["kind"], string>> = {
+  upload: "upload_media",
+  archive: "get_archive",
+};
 
 /** Returns the name of a call's operation, from the conventions if they have one. */
 export function getOperation({ kind, path }: Pick<CallRequest, "kind" | "path">): string {
   // a response stored by the proxy: no inference
   if (kind === "chat") return path.startsWith("/v1/chat/streams/") ? "fetch_response" : "chat";
-  if (kind === "image" || path === "/v1/video/generations" || /2video$/.test(path)) return "generate_content";
+  if (kind === "image" || /\/generations$|2video$/.test(path)) return "generate_content";
   if (kind === "asset") return /create/i.test(path) ? "create_asset" : "get_asset";
-  return OTHERS[kind];
+  return OTHERS[kind] ?? "get_task";
 }
 
 /** Returns true for an operation that generates content. Others use no tokens, and have a separate duration metric. */
