@@ -1,4 +1,5 @@
 import type { TaskWatch } from "@sluice/core";
+import { chatModels } from "@sluice/core/extend";
 import { type ChatStore, memoryStorage } from "@sluice/react";
 import type { ProxyOptions } from "@sluice/worker-proxy";
 import { createElement, type FC } from "react";
@@ -11,6 +12,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 const messages = [{ role: "user", content: "Hello" }];
 const chat = { model: "delta-5.3", messages };
+const chatIds = Object.keys(chatModels).join(", ");
 const seeing = { model: "alpha-v4.1-flash" };
 const weather = { name: "weather", description: "The weather", inputSchema: { type: "object" } };
 
@@ -105,12 +107,12 @@ const mistakes: readonly Mistake[] = [
   [
     "no request",
     ({ stream }) => stream(undefined),
-    "model: must be one of alpha-v4.1-flash, gamma-chat-1-6-251015, delta-5.3 (send one that is not listed with `{ checks: false }`)",
+    `model: must be one of ${chatIds} (send one that is not listed with \`{ checks: false }\`)`,
   ],
   [
     "a text for a request",
     ({ stream }) => stream("Hello"),
-    'model: must be one of alpha-v4.1-flash, gamma-chat-1-6-251015, delta-5.3 (send one that is not listed with `{ checks: false }`); write the request as an object: { model: "…", messages }',
+    `model: must be one of ${chatIds} (send one that is not listed with \`{ checks: false }\`); write the request as an object: { model: "…", messages }`,
   ],
   [
     "prompt as in the AI SDK",
@@ -120,17 +122,17 @@ const mistakes: readonly Mistake[] = [
   [
     "a model of another maker",
     ({ stream }) => stream({ ...chat, model: "gpt-4o" }),
-    "model: must be one of alpha-v4.1-flash, gamma-chat-1-6-251015, delta-5.3 (send one that is not listed with `{ checks: false }`)",
+    `model: must be one of ${chatIds} (send one that is not listed with \`{ checks: false }\`)`,
   ],
   [
     "a misspelt model",
     ({ stream }) => stream({ ...chat, model: "delta-5-3" }),
-    "model: must be one of alpha-v4.1-flash, gamma-chat-1-6-251015, delta-5.3; did you mean `delta-5.3`? (send one that is not listed with `{ checks: false }`)",
+    `model: must be one of ${chatIds}; did you mean \`delta-5.3\`? (send one that is not listed with \`{ checks: false }\`)`,
   ],
   [
     "a video model in a chat",
     ({ stream }) => stream({ ...chat, model: "beta3.0-video" }),
-    "model: must be one of alpha-v4.1-flash, gamma-chat-1-6-251015, delta-5.3 (send one that is not listed with `{ checks: false }`); beta3.0-video is a video model: use createVideoTask",
+    `model: must be one of ${chatIds} (send one that is not listed with \`{ checks: false }\`); beta3.0-video is a video model: use createVideoTask`,
   ],
   [
     "messages as a text",

@@ -1,5 +1,6 @@
 import { type BatchOptions, createBatch } from "@sluice/batch";
 import { type ClientEvent, type ClientOptions, createClient, streamResumption } from "@sluice/core";
+import { noteOptions } from "@sluice/core/extend";
 import { createEmulator, type EmulatorOptions } from "@sluice/emulator";
 import { createUploadStore, uploadMedia, uploads } from "@sluice/media";
 import {
@@ -223,6 +224,19 @@ test("An unknown option of a function that is called once gives one warning", as
     expect.stringMatching(/^uploadMedia\.onProgres .*did you mean `onProgress`\?$/),
     expect.stringMatching(/^recordReceipts\.sinc .*did you mean `since`\?$/),
     expect.stringMatching(/^signOut\.storage .*did you mean `storages`\?$/),
+  ]);
+});
+
+test("A store that is not listed has the options of every task store", async () => {
+  const { client, warned } = openClient();
+  const { groupId: _, prepare: __, encoding: ___, ...known } = asset;
+  const options = { taskId: "t-1", ...known, intervalms: 1 };
+  noteOptions("createMusicStore or useMusic", options, client);
+  await checked();
+  expect(warned).toEqual([
+    expect.stringMatching(
+      /^createMusicStore\.intervalms is not an option of createMusicStore or useMusic; did you mean `intervalMs`\?$/,
+    ),
   ]);
 });
 

@@ -14,7 +14,7 @@ import {
   videos as videosRoutes,
 } from "@sluice/worker-proxy";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { writeModels } from "../../packages/worker-proxy/scripts/spec-models.ts";
+import { listFamilies, writeIds, writeModels } from "../../packages/worker-proxy/scripts/spec-models.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -118,8 +118,20 @@ describe("the proxy's table of fields agrees with the client's schemas", () => {
     const read = (file: string) =>
       readFileSync(new URL(`../../packages/worker-proxy/src/${file}`, import.meta.url), "utf8");
     expect(read("routes/spec-models.ts")).toBe(writeModels());
-    const ids = [...read("api/spec-model-ids.ts").matchAll(/"(.+?)"/g)].map(([, id]) => id);
+    expect(read("api/spec-model-ids.ts")).toBe(writeIds());
+    const ids = [...writeIds().matchAll(/"(.+?)"/g)].map(([, id]) => id);
     expect(ids).toEqual(Object.keys(core.models));
+  });
+
+  test("the family of a model is its id up to its version", () => {
+    expect(listFamilies(["alpha-v4.1-flash", "gamma-chat-1-6-251015", "zeta-1"])).toEqual([
+      "alpha",
+      "gamma-chat",
+      "zeta",
+    ]);
+    expect(
+      listFamilies(["beta3.0-video", "beta3.0-video-prime", "gamma-video-2.0", "gamma-video-fast"]),
+    ).toEqual(["beta3.0-video", "gamma-video"]);
   });
 
   test.each(models)("%s has each field that its schema has", async (model, route) => {
@@ -214,7 +226,7 @@ test("the client's own requests reach the gateway whole", async () => {
     expect((await streamChat(client, request).result()).outcome).toBe("complete");
   await generateImages(client, { model: "gamma-image-5-0-260128", prompt: "a", seed: 1, image: [] });
   expect(emulator.requests.map(({ status, unknownFields }) => [status, unknownFields])).toEqual(
-    Array(4).fill([200, []]),
+    Array(chats.length + 1).fill([200, []]),
   );
   expect(emulator.requests[0]?.body).toMatchObject({ stream_options: { include_usage: true } });
   await expect

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { chatModels } from "@sluice/core/extend";
 import { beforeAll, expect, test } from "vitest";
 import { createTemporaryFolder } from "../support/temporary.ts";
 
@@ -8,6 +9,12 @@ import { createTemporaryFolder } from "../support/temporary.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const folder = createTemporaryFolder("type-errors");
+
+/** The chat models, as the compiler prints them. */
+const chatIds = Object.keys(chatModels)
+  .sort()
+  .map((id) => JSON.stringify(id))
+  .join(" | ");
 
 const before = `
 import { type ChatModel, type Client, createAsset, createClient, createVideoTask, generateImages, streamChat } from "@sluice/core";
@@ -23,11 +30,11 @@ const frame = { type: "image_url" as const, image_url: { url: "https://a.test/a.
 const mistakes: readonly (readonly [code: string, ...said: string[]])[] = [
   [
     'streamChat(client, { model: "gpt-4o", messages });',
-    `Type '"gpt-4o"' is not assignable to type '"alpha-v4.1-flash" | "delta-5.3" | "gamma-chat-1-6-251015" | Denied<"another needs checks: false">'.`,
+    `Type '"gpt-4o"' is not assignable to type '${chatIds} | Denied<"another needs checks: false">'.`,
   ],
   [
     "streamChat(client, { model: text, messages });",
-    `Type 'string' is not assignable to type '"alpha-v4.1-flash" | "delta-5.3" | "gamma-chat-1-6-251015" | Denied<"another needs checks: false">'.`,
+    `Type 'string' is not assignable to type '${chatIds} | Denied<"another needs checks: false">'.`,
   ],
   [
     'generateImages(client, { model: "dall-e", prompt: "A reef" });',
@@ -70,12 +77,12 @@ const mistakes: readonly (readonly [code: string, ...said: string[]])[] = [
   ],
   [
     'useChatStream({ model: "gpt-4o" });',
-    `Property 'checks' is missing in type '{ model: "gpt-4o"; }' but required in type 'NotListedOptions<"gpt-4o", "alpha-v4.1-flash" | "delta-5.3" | "gamma-chat-1-6-251015", unknown>'.`,
+    `Property 'checks' is missing in type '{ model: "gpt-4o"; }' but required in type 'NotListedOptions<"gpt-4o", ${chatIds}, unknown>'.`,
   ],
   [
     "useChatStream({ model: text });",
     `Argument of type '{ model: string; }' is not assignable to parameter of type 'ChatStoreOptions<unknown>'.`,
-    `Property 'checks' is missing in type '{ model: string; }' but required in type 'NotListedOptions<string, "alpha-v4.1-flash" | "delta-5.3" | "gamma-chat-1-6-251015", unknown>'.`,
+    `Property 'checks' is missing in type '{ model: string; }' but required in type 'NotListedOptions<string, ${chatIds}, unknown>'.`,
   ],
   [
     'useImages({ model: "dall-e" });',

@@ -18,10 +18,7 @@ registerHooks({
       context,
     ),
 });
-const { assetRequest } = await import("../src/assets/schema.ts");
-const { chatRequests } = await import("../src/chat/protocol/schema.ts");
-const { imageRequests } = await import("../src/images/schema.ts");
-const { videoRequests } = await import("../src/videos/schema/request.ts");
+const { requestSchemas } = await import("../src/schemas/requests.ts");
 
 /** The parts of a valibot schema that JSON Schema can say. */
 interface Schema {
@@ -163,43 +160,26 @@ function mergedField(forms: readonly JSONSchema[]): JSONSchema {
   };
 }
 
-/** The schemas of each resource by model, and the place of the type with their docs. */
-const REQUESTS = [
-  ["chat/protocol/schema.ts", "ChatRequests", chatRequests],
-  ["images/schema.ts", "ImageRequests", imageRequests],
-  ["videos/schema/request.ts", "VideoRequests", videoRequests],
-] as const;
-
 /** Returns the JSON Schemas of all models, by the id of the model. */
 function jsonSchemas(): Readonly<Record<string, JSONSchema>> {
   using docs = readDocs();
-  const createRequest = (model: string, schema: object, types: Types, text: string) => {
+  const requests = docs.listTypes("schemas/requests.ts", "Requests");
+  const all = Object.entries(requestSchemas).map(([model, schema]) => {
+    const { types, text } = docs.field(requests, model);
     const { type, properties, ...rest } = merged(written(schema as Schema, types, docs));
     const fields = properties as Record<string, JSONSchema>;
     // several models may have one schema
     const { enum: _, ...id } = fields["model"] ?? {};
-    return {
+    const request = {
       $schema: "https://json-schema.org/draft/2020-12/schema",
       description: text.replace(/ \(spec, [^)]*\)/, ""),
       type,
       properties: { ...fields, model: { ...id, const: model } },
       ...rest,
     };
-  };
-  const all = REQUESTS.flatMap(([path, name, requests]) =>
-    Object.entries(requests).map(([model, schema]) => {
-      const { types, text } = docs.field(docs.listTypes(path, name), model);
-      return [model, createRequest(model, schema, types, text)] as const;
-    }),
-  );
-  const registration = docs.listTypes("assets/schema.ts", "AssetRequest");
-  const asset = createRequest(
-    "gamma-asset",
-    assetRequest,
-    registration,
-    "Registration of an image as an asset.",
-  );
-  return { ...Object.fromEntries(all), "gamma-asset": asset };
+    return [model, request] as const;
+  });
+  return Object.fromEntries(all);
 }
 
 /** Length of JSON from which on a part that occurs again is a constant. */

@@ -14,10 +14,8 @@ export type ToolEndEvent = Extract<ToolEvent, { readonly type: "tool-end" }>;
 export type CallRequest = CallInfo & Pick<CallEvent, "callId" | "kind">;
 type Settings = NonNullable<CallInfo["settings"]>;
 
-/** Names of operations that the conventions lack. */
-const OTHER_OPERATIONS = {
-  video: "get_task",
-  epsilon: "get_task",
+/** Names of operations that the conventions lack. The other operations poll a task. */
+const OTHER_OPERATIONS: Partial<Record<CallRequest["kind"], string>> = {
   upload: "upload_media",
   archive: "get_archive",
 };
@@ -26,9 +24,9 @@ const OTHER_OPERATIONS = {
 export function getOperation({ kind, path }: Pick<CallRequest, "kind" | "path">): string {
   // reading a response that the proxy has stored is not inference
   if (kind === "chat") return path.startsWith("/v1/chat/streams/") ? "fetch_response" : "chat";
-  if (kind === "image" || path === "/v1/video/generations" || /2video$/.test(path)) return "generate_content";
+  if (kind === "image" || /\/generations$|2video$/.test(path)) return "generate_content";
   if (kind === "asset") return /create/i.test(path) ? "create_asset" : "get_asset";
-  return OTHER_OPERATIONS[kind];
+  return OTHER_OPERATIONS[kind] ?? "get_task";
 }
 
 /** Returns true for an operation that generates content. Others use no tokens, and have a separate duration metric. */

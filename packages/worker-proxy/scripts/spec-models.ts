@@ -91,11 +91,11 @@ const written =
 function writeRules(
   id: string,
   models: readonly { readonly id: string; readonly maxTokens?: number }[],
-  kind: string,
 ): string {
   const given = models.map((model) => schemas.requestSchemas[model.id as never] as unknown as Schema);
+  const known = readShape(given) as object;
   // too many texts for a model are the gateway's to refuse
-  const fields = { ...(readShape(given) as object), ...(kind === "chat" && { stop: [""] }) };
+  const fields = { ...known, ...("stop" in known && { stop: [""] }) };
   const [{ maxTokens } = {}] = id ? models : [];
   const hasUserId = id !== "" && "user_id" in fields;
   return `${JSON.stringify(id)}:${JSON.stringify({ maxTokens, ...(hasUserId && { hasUserId }), fields })}`;
@@ -105,10 +105,7 @@ function writeRules(
 export function writeModels(): string {
   const parts = Object.entries(groups).map(([kind, [name, constant]]) => {
     const models = Object.values(schemas.models).filter((model) => model.kind === kind);
-    const rows = [
-      ...models.map((model) => writeRules(model.id, [model], kind)),
-      writeRules("", models, kind),
-    ];
+    const rows = [...models.map((model) => writeRules(model.id, [model])), writeRules("", models)];
     return `
 /** The models of ${name}, as JSON: of each the largest \`max_tokens\` and the fields of its requests. */
 export const ${constant} = \`{${rows.join(",\n")}}\`;
@@ -117,17 +114,35 @@ export const ${constant} = \`{${rows.join(",\n")}}\`;
   return `${written}\n${parts.join("")}`;
 }
 
-if (import.meta.main) {
-  write("routes/spec-models.ts", writeModels());
-  const ids = Object.keys(schemas.models).map((id) => JSON.stringify(id));
-  write(
-    "api/spec-model-ids.ts",
-    `${written}
+/** Returns the beginnings of ids: `gamma-video` of `gamma-video-2.0` and `gamma-video-fast`. */
+export function listFamilies(ids: readonly string[]): string[] {
+  const stems = ids.map((id) => /^[^-]+(?:-[a-z]+(?![^-]))*/.exec(id)?.[0] ?? id);
+  return [...new Set(stems)].filter((stem) => !stems.some((other) => stem.startsWith(`${other}-`)));
+}
+
+/** Returns `api/spec-model-ids.ts`: the ids of all models, and their families by route. */
+export function writeIds(): string {
+  const all = Object.values(schemas.models);
+  const families = Object.entries(groups).map(([kind, [route]]) => {
+    const ids = all.filter((model) => model.kind === kind).map(({ id }) => id);
+    return `${route}: /^(?:${listFamilies(ids).join("|").replaceAll(".", "\\.")})(?![a-z])/`;
+  });
+  return `${written}
 
 /** The ids of the models of the spec. */
-export type SpecModelId = ${ids.join(" | ")};
-`,
-  );
+export type SpecModelId =
+  | ${all.map(({ id }) => JSON.stringify(id)).join("\n  | ")};
+
+/** The beginnings of the ids of models, by the routes that they belong to. */
+export const families = {
+  ${families.join(",\n  ")},
+} as const;
+`;
+}
+
+if (import.meta.main) {
+  write("routes/spec-models.ts", writeModels());
+  write("api/spec-model-ids.ts", writeIds());
 }
 
 function write(file: string, text: string): void {

@@ -1,10 +1,9 @@
 import * as v from "valibot";
 import {
-  assertAccepted,
+  assertRequest,
   type CheckOptions,
   type CheckResult,
   checkByModel,
-  emitWarnings,
   notEmpty,
   type RequestOf,
   type Rules,
@@ -12,8 +11,6 @@ import {
 import { isBase64, isHTTP, isImageDataURI } from "../base/web-address.js";
 import type { Connection } from "../transport/send.js";
 import { assetModels } from "../types/media-models.js";
-
-declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
 const required = v.pipe(v.string(), notEmpty());
 
@@ -72,7 +69,7 @@ const rules: Rules = {
  * @returns `issues`: reasons why the gateway would reject the request. `warnings`: unknown fields
  */
 export function checkAssetRequest(request: unknown): CheckResult {
-  return checkByModel(request, rules, () => {});
+  return checkByModel(request, rules);
 }
 
 /**
@@ -91,9 +88,5 @@ export function assertAssetRequest(
   request: unknown,
   options?: CheckOptions,
 ): void {
-  assertAccepted(request, rules, options);
-  try {
-    if (process.env.NODE_ENV !== "production" && options?.checks !== false)
-      emitWarnings(request as { readonly model: string }, rules, () => {}, client.warn);
-  } catch {}
+  assertRequest(client, request, rules, options);
 }

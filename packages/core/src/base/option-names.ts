@@ -60,11 +60,12 @@ export function warnOfOptions(of: WithOptions, options: unknown, warn: (issue: I
   }
 }
 
-/** A function with options, by its name in warnings. */
-export type WithOptions = keyof typeof functions;
+/** A function with options, by its name in warnings. A store that is not listed has the options of every task store. */
+export type WithOptions = keyof typeof functions | `create${string}Store or use${string}`;
 
 function findOptionIssues(of: WithOptions, options: unknown): Issue[] {
-  const names = functions[of];
+  const listed: Readonly<Record<string, string>> = functions;
+  const names = listed[of] ?? `taskId ${task}`;
   const path = paths[of] ?? of.replace(/ .*/, "");
   const known = { names, path, nested, advice: findAdvice(of) };
   return [...findUnknownOptions(of, known, options), ...findUnusableOptions(path, names, options)];

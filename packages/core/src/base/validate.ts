@@ -275,7 +275,7 @@ export function findIssues(request: unknown, rules: Rules): Issue[] {
 export function checkByModel<Request extends { readonly model: string }>(
   request: unknown,
   rules: Rules,
-  addWarnings: (request: Request, warn: Warn) => void,
+  addWarnings: (request: Request, warn: Warn) => void = () => {},
 ): CheckResult {
   const issues = findIssues(request, rules);
   const warnings: Issue[] = [];
@@ -361,6 +361,25 @@ export function assertAccepted(request: unknown, rules: Rules, { checks }: Check
   const issues = findIssues(request, rules);
   suggestUnchecked(issues);
   if (issues.length > 0) throw new ValidationError(issues);
+}
+
+/**
+ * Checks a request before it is sent, for a resource without warnings of its own. Warns about unknown fields in
+ * development.
+ *
+ * @throws {ValidationError} if the request breaks a rule
+ */
+export function assertRequest(
+  { warn }: { readonly warn: (issue: Issue) => void },
+  request: unknown,
+  rules: Rules,
+  options?: CheckOptions,
+): void {
+  assertAccepted(request, rules, options);
+  try {
+    if (process.env.NODE_ENV !== "production" && options?.checks !== false)
+      emitWarnings(request as AnyRequest, rules, () => {}, warn);
+  } catch {}
 }
 
 /** Adds the advice `checks: false` to the issue of an unknown model, in development. */

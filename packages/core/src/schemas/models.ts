@@ -1,12 +1,5 @@
 import { type ChatModel, chatModels } from "../types/chat-models.js";
-import {
-  type AssetModel,
-  assetModels,
-  type ImageModel,
-  imageModels,
-  type VideoModel,
-  videoModels,
-} from "../types/media-models.js";
+import { type AssetModel, type ImageModel, mediaModels, type VideoModel } from "../types/media-models.js";
 
 /** The fields of a row, with its literal values and the docs of `Info`, which editors show for each model. */
 type Documented<Info, Values> = {
@@ -16,6 +9,7 @@ type Documented<Info, Values> = {
     : Values[Name & keyof Values];
 } & Omit<Values, keyof Info>;
 
+/** The documented fields of each kind. The fields of another kind have the docs of its table. */
 interface Infos {
   readonly chat: ChatRow;
   readonly image: ImageRow;
@@ -23,22 +17,30 @@ interface Infos {
   readonly asset: AssetRow;
 }
 
-type Rows<Kind extends keyof Infos, Table> = {
-  readonly [Id in keyof Table]: Documented<Infos[Kind], { id: Id; kind: Kind } & Table[Id]>;
+type Tables = { readonly chat: typeof chatModels } & typeof mediaModels;
+type Kind = keyof Tables;
+
+type Rows<Of extends Kind> = {
+  readonly [Id in keyof Tables[Of]]: Documented<
+    Of extends keyof Infos ? Infos[Of] : Row<string, Of>,
+    { id: Id; kind: Of } & Tables[Of][Id]
+  >;
 };
 
-type Models = Rows<"chat", typeof chatModels> &
-  Rows<"image", typeof imageModels> &
-  Rows<"video", typeof videoModels> &
-  Rows<"asset", typeof assetModels>;
+// editors find the docs of a model in an intersection of tables
+type Models = Intersection<{ [Of in Kind]: Rows<Of> }[Kind]>;
+type Intersection<Union> = (Union extends unknown ? (of: Union) => void : never) extends (
+  of: infer All,
+) => void
+  ? All
+  : never;
 
 /* @__NO_SIDE_EFFECTS__ */
-function createRows<const Kind extends keyof Infos, Table extends object>(
-  kind: Kind,
-  table: Table,
-): Rows<Kind, Table> {
-  const rows = Object.entries(table).map(([id, row]) => [id, { id, kind, ...row }]);
-  return Object.fromEntries(rows) as Rows<Kind, Table>;
+function createRows(chat: object, media: object): Models {
+  const rows = Object.entries({ chat, ...media }).flatMap(([kind, table]) =>
+    Object.entries(table).map(([id, row]) => [id, { id, kind, ...row }]),
+  );
+  return Object.fromEntries(rows) as Models;
 }
 
 /**
@@ -51,21 +53,16 @@ function createRows<const Kind extends keyof Infos, Table extends object>(
  * const chats = Object.values(models).filter(({ kind }) => kind === "chat");
  * ```
  */
-export const models: Models = {
-  ...createRows("chat", chatModels),
-  ...createRows("image", imageModels),
-  ...createRows("video", videoModels),
-  ...createRows("asset", assetModels),
-};
+export const models: Models = createRows(chatModels, mediaModels);
 
 /** Id of a model of {@link models}. */
 export type ModelId = keyof typeof models;
 
-interface Row<Id extends ModelId, Kind extends string> {
+interface Row<Id extends string, Of extends Kind> {
   /** Id of the model at the gateway. */
   readonly id: Id;
   /** Kind of the model's results. */
-  readonly kind: Kind;
+  readonly kind: Of;
   /** Family of the model in the names of its rules: `chat.alpha.max-tokens`. */
   readonly family: string;
 }
@@ -151,4 +148,4 @@ interface AssetRow extends Row<AssetModel, "asset"> {
 }
 
 /** A row of {@link models}. The rows of specific models have more fields. */
-export type ModelInfo = ChatRow | ImageRow | VideoRow | AssetRow;
+export type ModelInfo = Infos[keyof Infos] | Exclude<Models[ModelId], { readonly kind: keyof Infos }>;

@@ -21,7 +21,9 @@ export const requestSchemas = {
   "gamma-asset": assetRequest,
 } as const;
 
-interface Requests extends ChatRequests, ImageRequests, VideoRequests {
+/** The request of each model. `scripts/json-schemas.ts` reads the docs here. */
+export interface Requests extends ChatRequests, ImageRequests, VideoRequests {
+  /** Registration of an image as an asset. */
   readonly "gamma-asset": AssetRequest;
 }
 

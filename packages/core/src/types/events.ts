@@ -1,10 +1,11 @@
 import type { Issue, Outcome } from "./errors.js";
+import type { mediaModels } from "./media-models.js";
 
 /** Optional browser features. */
 export type PlatformFeature = "web-locks" | "broadcast-channel" | "indexed-db" | "web-storage";
 
 /** Purpose of a call. */
-export type CallKind = "chat" | "image" | "video" | "asset" | "epsilon" | "upload" | "archive";
+export type CallKind = "chat" | keyof typeof mediaModels | "epsilon" | "upload" | "archive";
 
 /**
  * Counts of a response, under the gateway's names: tokens of a chat, images and tokens of an image request. Only

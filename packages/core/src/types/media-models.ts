@@ -203,6 +203,9 @@ export const assetModels = {
 /** Id of the model of asset registrations. */
 export type AssetModel = keyof typeof assetModels;
 
+/** The tables of the media models, by the kind of their calls. */
+export const mediaModels = { image: imageModels, video: videoModels, asset: assetModels } as const;
+
 /** Finds the row of a video model; undefined for an unknown id. */
 export function findVideoModel(id: string): (typeof videoModels)[VideoModel] | undefined {
   return Object.hasOwn(videoModels, id) ? videoModels[id as VideoModel] : undefined;

@@ -27,11 +27,13 @@ const PROMPT = "A calm sea at dawn.";
 
 type MediaRequest = Readonly<Record<string, unknown>> & { readonly model: string };
 
-/** Returns the kind of a model. Undefined for an asset, and for an unknown model. */
-export function findKind(model: string): "chat" | "image" | "video" | undefined {
-  const kind = Object.values(models).find(({ id }) => id === model)?.kind;
-  return kind === "asset" ? undefined : kind;
+/** Returns the kind of a model. Undefined for an unknown model, and for one that the doctor cannot order by its id. */
+export function findKind(model: string): (typeof KINDS)[number] | undefined {
+  const row = Object.values(models).find(({ id }) => id === model);
+  return KINDS.find((kind) => kind === row?.kind);
 }
+
+const KINDS = ["chat", "image", "video"] as const;
 
 /** Creates the cheapest request for a model: one image, or the shortest and smallest video. */
 export function draftMedia(model: string): MediaRequest {

@@ -6,17 +6,8 @@ import {
   type Client,
   createAsset,
 } from "@sluice/core";
-import {
-  assertAssetRequest,
-  assets,
-  canReuseKey,
-  createOptionsReader,
-  createRandomId,
-  noteOptions,
-} from "@sluice/core/extend";
-import { cancelWith } from "../base/billing.js";
-import { isEqual } from "../base/is-equal.js";
-import { pickRequestOptions } from "../base/request-options.js";
+import { assertAssetRequest, assets, createOptionsReader, noteOptions } from "@sluice/core/extend";
+import { sendOnce } from "../tasks/send-once.js";
 import type { CreationReporter, TaskState, TaskStore, TaskStoreOptions } from "../tasks/task-state.js";
 import { createTaskStore } from "../tasks/task-store.js";
 import type { Interval } from "../tasks/watch-plan.js";
@@ -90,46 +81,20 @@ export function createAssetStore(
   const { submit, ...store } = createTaskStore(assets, client, read, {
     createState: (state, asset): AssetState => ({ ...state, asset }),
   });
-  /** The last registration, if its result is unknown. The same input reuses its idempotency key and body. */
-  let lost: LostRequest | undefined;
+  const register = sendOnce(
+    client,
+    read,
+    (tracked, request: AssetRequest, sent) =>
+      createAsset(tracked, request, { ...sent, encoding: read().encoding }),
+    (input: AssetInput, reporter) => createRequest(client, input, read(), reporter),
+  );
   return {
     ...store,
     create(given, { name, groupId } = {}) {
       const source = given instanceof URL ? given.href : given;
-      const input = { source, name, groupId: groupId ?? read().groupId };
-      return submit("uploading", (reporter) => register(input, reporter));
+      return submit("uploading", register({ source, name, groupId: groupId ?? read().groupId }));
     },
   };
-
-  /** Registers an asset. If the store forgets it, the request is aborted unless the gateway may have received it. */
-  async function register(input: AssetInput, reporter: CreationReporter): Promise<AssetHandle> {
-    const call = cancelWith(client, reporter.signal);
-    reporter.isReported = () => !call.isCancelled();
-    const repeated = lost && isEqual(lost.input, input) ? lost : undefined;
-    const idempotencyKey = repeated?.idempotencyKey ?? createRandomId();
-    let request = repeated?.request;
-    if (repeated) lost = undefined;
-    try {
-      request ??= await createRequest(client, input, read(), reporter);
-      reporter.signal.throwIfAborted();
-      reporter.show({ phase: "creating" });
-      const { encoding } = read();
-      const sent = { ...pickRequestOptions(read()), signal: call.signal, idempotencyKey, encoding };
-      return await createAsset(call.client, request, sent);
-    } catch (error) {
-      if (request && canReuseKey(error, call.billing())) lost = { input, request, idempotencyKey };
-      throw error;
-    } finally {
-      call.end();
-    }
-  }
-}
-
-/** A request whose result is unknown. */
-interface LostRequest {
-  readonly input: AssetInput;
-  readonly request: AssetRequest;
-  readonly idempotencyKey: string;
 }
 
 /** Creates the request that registers a source. Checks it first, and reads a file that is sent as a data URI. */

@@ -14,3 +14,11 @@ export type SpecModelId =
   | "gamma-video-2.0"
   | "gamma-video-fast"
   | "gamma-asset";
+
+/** The beginnings of the ids of models, by the routes that they belong to. */
+export const families = {
+  chat: /^(?:alpha|gamma-chat|delta)(?![a-z])/,
+  images: /^(?:gamma-image)(?![a-z])/,
+  videos: /^(?:beta3\.0-video|gamma-video)(?![a-z])/,
+  assets: /^(?:gamma-asset)(?![a-z])/,
+} as const;

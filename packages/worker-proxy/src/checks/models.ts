@@ -1,13 +1,7 @@
 import type { RouteName } from "../api/routes.js";
+import { families } from "../api/spec-model-ids.js";
 
-/** The beginnings of the ids of models, by the routes that they belong to. */
-const FAMILIES: Partial<Record<RouteName, RegExp>> = {
-  chat: /^(?:alpha|gamma-chat|delta)-/,
-  images: /^gamma-image-/,
-  videos: /^(?:beta3\.0|gamma)-video/,
-  assets: /^gamma-asset/,
-  epsilon: /^epsilon/,
-};
+const FAMILIES: Partial<Record<RouteName, RegExp>> = { ...families, epsilon: /^epsilon/ };
 
 /** Returns true if a model belongs to this route. A model of an unknown family fits any route. */
 export function belongsTo(model: string, name: RouteName): boolean {
