@@ -1,3 +1,4 @@
+import { addAdvice } from "../../base/advice.js";
 import { StreamError, type StreamFailure } from "../../types/errors.js";
 import type { AssistantMessage } from "./delta.js";
 
@@ -10,8 +11,10 @@ export interface StreamMetadata {
 
 /** Creates the error of a stream whose connection broke. `words` came instead of the rest. */
 export function createCutError(metadata: StreamMetadata, cause?: unknown, words?: string): Error {
-  const text = `the stream broke off before its end${words ? ` (${words})` : ""}; \`partial\` has the message so far`;
-  return createStreamError("truncated", text, metadata, {}, cause);
+  const text = `the stream broke off before its end${words ? ` (${words})` : ""}`;
+  const error = createStreamError("truncated", text, metadata, {}, cause);
+  addAdvice(error, "; `partial` has the message so far");
+  return error;
 }
 
 /** Creates the error of a stream. The API key is already removed from its text. */
