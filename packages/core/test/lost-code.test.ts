@@ -86,51 +86,55 @@ describe("a response whose error has lost the code that describes it", () => {
 });
 
 describe("a stream whose code is lost", () => {
-  const open = async (data: readonly string[], rest = "") => {
-    const { streamChat, client } = await importWithout(
-      ["chat/protocol/stream-code"],
-      () => new Response(writeFrames(data) + rest, { headers: { "content-type": "text/event-stream" } }),
-    );
-    return streamChat(client, question).result();
+  const respondWith = (data: readonly string[], rest = "") =>
+    new Response(writeFrames(data) + rest, { headers: { "content-type": "text/event-stream" } });
+  const isLost = {
+    name: "StreamError",
+    reason: "truncated",
+    billing: "maybe",
+    cause: { message: expect.stringContaining("module") },
+    partial: { content: "" },
   };
 
-  test("A plain response is complete, with its usage", async () => {
-    await expect(open([text, stop, usage, "[DONE]"])).resolves.toMatchObject({
+  test.each([
+    ["A plain response", [text, stop, usage, "[DONE]"], ""],
+    ["A response with an error", [text, '{"error":{"message":"No."}}', stop, "[DONE]"], ""],
+    ["A response with a tool call", [text, call, stop, "[DONE]"], ""],
+    ["A response that breaks off", [text], 'data: {"choices":[{"ind'],
+    ["An error in place of a stream", [], '{"error":{"message":"No.","code":"busy"}}'],
+    ["A page in place of a stream", [], "<html><title>Log in</title></html>"],
+    ["A stream without a response", ["[DONE]"], ""],
+  ])(
+    "%s is no success: it is truncated, may be billed, and the error has the cause",
+    async (_, data, rest) => {
+      const { streamChat, client } = await importWithout(["chat/protocol/stream-code"], () =>
+        respondWith(data, rest),
+      );
+      await expect(streamChat(client, question).result()).rejects.toMatchObject(isLost);
+    },
+  );
+
+  test("A loop throws the same error, and the connection is closed", async () => {
+    const cancel = vi.fn();
+    const body = new ReadableStream({ cancel });
+    const { streamChat, client } = await importWithout(
+      ["chat/protocol/stream-code"],
+      () => new Response(body),
+    );
+    const next = streamChat(client, question)[Symbol.asyncIterator]().next();
+    await expect(next).rejects.toMatchObject(isLost);
+    expect(cancel).toHaveBeenCalledOnce();
+  });
+
+  test("The code is loaded again when the response comes", async () => {
+    const { streamChat, client } = await importWithout(["chat/protocol/stream-code"], async () => {
+      await vi.dynamicImportSettled();
+      restoreModules();
+      return respondWith([text, stop, "[DONE]"]);
+    });
+    await expect(streamChat(client, question).result()).resolves.toMatchObject({
       message: { content: "Hi" },
       outcome: "complete",
-      usage: { total_tokens: 2 },
     });
-  });
-
-  test.each([
-    ["an error", '{"error":{"message":"No."}}'],
-    ["a tool call", call],
-    ["a ping of another form", '{"type":"ping"}'],
-  ])("A response with %s is an error with the text so far, and no tool runs", async (_, frame) => {
-    await expect(open([text, frame, stop, "[DONE]"])).rejects.toMatchObject({
-      name: "StreamError",
-      reason: "malformed",
-      billing: "maybe",
-      partial: { content: "Hi" },
-    });
-  });
-
-  test.each([
-    ["within an event", 'data: {"choices":[{"ind'],
-    ["within the name of a field", "dat"],
-    ["between two events", ""],
-  ])("A response that breaks off %s is truncated", async (_, rest) => {
-    await expect(open([text], rest)).rejects.toMatchObject({ name: "StreamError", reason: "truncated" });
-  });
-
-  test.each([
-    ["an error", '{"error":{"message":"No.","code":"busy"}}'],
-    ["a page", "<html><title>Log in</title></html>"],
-  ])("A body that is %s in place of a stream is no success", async (_, body) => {
-    await expect(open([], body)).rejects.toMatchObject({ name: "StreamError", billing: "maybe" });
-  });
-
-  test("A stream without a response is no success", async () => {
-    await expect(open(["[DONE]"])).rejects.toMatchObject({ name: "StreamError" });
   });
 });

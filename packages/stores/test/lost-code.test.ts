@@ -36,7 +36,7 @@ const model = "alpha-v4.1-flash";
 const anything = checkOnly(() => true);
 
 describe("a chat whose code for failures can't be loaded", () => {
-  test("A rejected message of a chat is not lost, and is sent again by retry()", async () => {
+  test("A rejected message of a chat is not lost, and is sent again by retry() with the code", async () => {
     const responses = [Response.json({}, { status: 503 }), streamResponse(streamText("Hello"))];
     const { createChatStore, client, requests } = await openPageWithout(
       ["core/src/chat/protocol/stream-code"],
@@ -44,6 +44,7 @@ describe("a chat whose code for failures can't be loaded", () => {
     );
     const chat = createChatStore(client, { model });
     expect(await chat.send("Hi")).toMatchObject({ outcome: "error", error: { status: 503 } });
+    restoreModules();
     expect(await chat.retry()).toMatchObject({ outcome: "complete", messages: [{ content: "Hello" }] });
     expect(requests).toEqual(["POST", "POST"]);
   });

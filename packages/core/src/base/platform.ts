@@ -11,19 +11,21 @@ const needed = "AbortController TextDecoder TextEncoder URL performance queueMic
  *
  * @throws {ConfigurationError} for a missing global and a wrong `signal`
  */
-export function assertPlatform({ signal }: { readonly signal?: object | undefined }): void {
+export function assertPlatform(options: { readonly signal?: object | undefined }): void {
+  let problem: string | undefined;
   try {
-    if (process.env.NODE_ENV === "production") return;
-  } catch {
-    return;
-  }
+    if (process.env.NODE_ENV !== "production") problem = findPlatformProblem(options);
+  } catch {}
+  if (problem) throw new ConfigurationError(problem);
+}
+
+function findPlatformProblem({ signal }: { readonly signal?: object | undefined }): string | undefined {
   const missing = needed.split(" ").find((name) => !(name in globalThis));
   if (missing)
-    throw new ConfigurationError(
-      `this platform has no ${missing}: load a polyfill before the first import; nothing was sent`,
-    );
-  if (signal && !("aborted" in signal))
-    throw new ConfigurationError("signal: must be an AbortSignal; give the `signal` of an AbortController");
+    return `this platform has no ${missing}: load a polyfill before the first import; nothing was sent`;
+  return signal && !("aborted" in signal)
+    ? "signal: must be an AbortSignal; give the `signal` of an AbortController"
+    : undefined;
 }
 
 const TAKES_NO_REQUEST =

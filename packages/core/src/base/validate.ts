@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { type Issue, ValidationError } from "../types/errors.js";
+import { addAdvice } from "./advice.js";
 import { formatSuggestion } from "./did-you-mean.js";
 import { addHint, addMisspellingHint } from "./note-options.js";
 import { findUnknownFields } from "./unknown-fields.js";
@@ -107,6 +108,8 @@ export function note(part: object, notes: () => Notes): void {
 }
 
 interface Notes {
+  /** Text of the issue, with advice. */
+  readonly message?: string;
   /** Keywords of JSON Schema. */
   readonly keywords?: object;
   /** The variants of a schema. */
@@ -211,7 +214,7 @@ export interface CheckResult {
 }
 
 const ONE_ONLY =
-  "must be 1: the gateway has no such field; send several requests, or for images `sequential_image_generation`";
+  ": the gateway has no such field; send several requests, or for images `sequential_image_generation`";
 
 /** Reports a warning. */
 export type Warn = (path: string, name: string, message: string) => void;
@@ -267,7 +270,11 @@ export function findIssues(request: unknown, rules: Rules): Issue[] {
   const prefix = formatPrefix(model, rules);
   const issues = collectIssues(schemas[model] as v.GenericSchema, request, prefix);
   // OpenAI clients send `n`. A gateway that ignores it would return one result instead of several
-  if ((n ?? 1) !== 1) issues.push({ path: "n", message: ONE_ONLY, rule: `${prefix}.n` });
+  if ((n ?? 1) !== 1) {
+    const issue = { path: "n", message: "must be 1", rule: `${prefix}.n` };
+    addAdvice(issue, ONE_ONLY);
+    issues.push(issue);
+  }
   return issues;
 }
 

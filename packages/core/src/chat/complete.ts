@@ -4,7 +4,6 @@ import { isRecord } from "../transport/error-response.js";
 import { requestRecord, type WholeResponse } from "../transport/json-response.js";
 import type { RequestOptions } from "../transport/send.js";
 import { createFold, emptyMessage } from "./protocol/accumulate.js";
-import { createBodyParser } from "./protocol/body-parser.js";
 import { createCallReader } from "./protocol/call-reader.js";
 import type { ChatResult } from "./protocol/delta.js";
 import { findReportedError } from "./protocol/reported-error.js";
@@ -62,8 +61,6 @@ export async function completeChat<const Model extends string, Checks extends bo
   );
 }
 
-const cases = { createCallReader, createBodyParser };
-
 /** Parses the response of a gateway that streams without a request to stream. */
 function parseStreamedResult(
   client: Client,
@@ -71,12 +68,8 @@ function parseStreamedResult(
   { text, totalMs, requestId, reported }: WholeResponse<undefined>,
 ): ChatResult {
   const fold = createFold();
-  const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
-  const reader = createResponseReader(fold.add, createCallReader, client.warn, several);
-  const parser = createStreamParser(reader, client.scrub, () => {}, {
-    loaded: cases,
-    load: async () => cases,
-  });
+  const reader = createResponseReader(fold.add, createCallReader, client.warn, request);
+  const parser = createStreamParser(reader, client.scrub);
   parser.push(new TextEncoder().encode(text));
   parser.push(undefined);
   const { end, isWhole } = parser;

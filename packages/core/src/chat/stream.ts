@@ -20,14 +20,10 @@ import { type Issue, isGatewayError, TimeoutError } from "../types/errors.js";
 import { createFold } from "./protocol/accumulate.js";
 import type { AssistantMessage, ChatDelta, ChatResult, ChatTiming } from "./protocol/delta.js";
 import { CHAT_PATH, createStreamedRequest } from "./protocol/request.js";
-import { createResponseReader } from "./protocol/response-reader.js";
+import type { ResponseReader } from "./protocol/response-reader.js";
 import type { ChatRequest, ChatRequests } from "./protocol/schema.js";
-import {
-  createCutError,
-  createStreamParser,
-  type StreamCode,
-  type StreamMetadata,
-} from "./protocol/stream-parser.js";
+import { createCutError, type StreamMetadata } from "./protocol/stream-error.js";
+import type { StreamParser } from "./protocol/stream-parser.js";
 import type { OpenResumption, ResumedBytes } from "./resume.js";
 
 /**
@@ -122,12 +118,8 @@ export interface ResponseSource {
 type Step = IteratorResult<ChatDelta, undefined>;
 const noMore: Step = { done: true, value: undefined };
 
-/** Code that pages load later: `send` loads it with the request. */
+/** Code that reads a response: `send` loads it beside the request. */
 export const streamCode = createLazyModule(() => import("./protocol/stream-code.js"));
-
-/** Creates the reader of tool calls. The parser loads the code before it reads one. */
-const createCallReader: StreamCode["createCallReader"] = (emit) =>
-  (streamCode.loaded as StreamCode).createCallReader(emit);
 
 /** Time to wait for `[DONE]` or usage after a `finish_reason`. The response is complete without them. */
 const FINISH_GRACE_MS = 2000;
@@ -136,8 +128,12 @@ const STOP_MS = 30_000;
 
 /** Streams the response of a source. */
 export function openStream(client: Client, options: RequestOptions, source: ResponseSource): OpenStream {
-  const reader = openReader(client, options, source);
-  const { settlement, parser, deltas, abort, readNext, readToEnd } = reader;
+  const { request, path = CHAT_PATH } = source;
+  const exchange = openExchange(client, { kind: "chat", path, subject: request, isStream: true }, options);
+  const deltas = createDeltaQueue();
+  const head = { id: "", model: "", created: 0 };
+  const settlement = createSettlement(client, exchange);
+  const reader = openReader(client, options, source, { exchange, deltas, head, settlement });
   let readBy: "a loop" | "result()" | undefined;
   let hasLeft = false;
   let textStream: ChatStream["textStream"] | undefined;
@@ -145,7 +141,7 @@ export function openStream(client: Client, options: RequestOptions, source: Resp
     get snapshot() {
       return deltas.message;
     },
-    head: reader.head,
+    head,
     get timing() {
       return settlement.createTiming();
     },
@@ -154,7 +150,7 @@ export function openStream(client: Client, options: RequestOptions, source: Resp
     },
     opening: reader.opening,
     get isDone() {
-      return parser.end?.type === "done";
+      return reader.getParser()?.end?.type === "done";
     },
     get textStream() {
       textStream ??= createTextStream(stream);
@@ -164,25 +160,34 @@ export function openStream(client: Client, options: RequestOptions, source: Resp
       // a loop that starts in the same tick takes precedence
       queueMicrotask(() => {
         readBy ??= "result()";
-        void readToEnd(readBy === "a loop");
+        void reader.readToEnd(readBy === "a loop");
       });
       return settlement.result;
     },
-    abort: (reason = createAbortError("The stream was aborted")) => abort(reason),
+    abort: (reason = createAbortError("The stream was aborted")) => exchange.abort(reason),
     [Symbol.asyncIterator]() {
       if (readBy) throw new TypeError(`this stream is already read by ${readBy}; a stream can be read once`);
       readBy = "a loop";
-      return { next: () => Promise.resolve(hasLeft ? noMore : readNext()), return: leave };
+      return { next: () => Promise.resolve(hasLeft ? noMore : reader.readNext()), return: leave };
     },
   };
   return stream;
 
   async function leave(): Promise<Step> {
-    if (parser.isWhole) await readToEnd(false);
-    else abort(createAbortError("The loop over the stream was left"));
+    if (reader.getParser()?.isWhole) await reader.readToEnd(false);
+    else exchange.abort(createAbortError("The loop over the stream was left"));
     hasLeft = true;
     return noMore;
   }
+}
+
+/** A response before its bytes. */
+interface OpenResponse {
+  readonly exchange: Exchange;
+  readonly deltas: ReturnType<typeof createDeltaQueue>;
+  /** Gets the id, model and time of the response. */
+  readonly head: { id: string; model: string; created: number };
+  readonly settlement: ReturnType<typeof createSettlement>;
 }
 
 /**
@@ -192,60 +197,65 @@ export function openStream(client: Client, options: RequestOptions, source: Resp
 function openReader(
   client: Client,
   options: RequestOptions,
-  { request, streamId, path = CHAT_PATH, continuesAtProxy }: ResponseSource,
+  { request, streamId, continuesAtProxy }: ResponseSource,
+  { exchange, deltas, head, settlement }: OpenResponse,
 ) {
-  const exchange = openExchange(client, { kind: "chat", path, subject: request, isStream: true }, options);
-  const { signal, callId, abort } = exchange;
-  const deltas = createDeltaQueue();
-  const several = ((request as { n?: number } | undefined)?.n ?? 1) > 1;
-  const warn = (issue: Issue) => client.warn(issue, callId);
-  const reader = createResponseReader(addDelta, createCallReader, warn, several);
-  const parser = createStreamParser(reader, client.scrub, noteContent, streamCode);
-
-  const settlement = createSettlement(client, exchange, (timing) => reader.toResult(deltas.message, timing));
-  const { ended, settle } = settlement;
-
+  const { signal, abort } = exchange;
+  const { ended } = settlement;
   let hasContent = false;
   /** True if content arrived after the last read. */
   let isAlive = false;
   let isInGrace = false;
   let opened: Response | undefined;
+  let reader: ResponseReader | undefined;
+  let parser: StreamParser | undefined;
   let body: ByteReader<Step | undefined> | undefined;
   /** The pending read. */
   let reading: Promise<Step | undefined> | undefined;
   /** True if the pending read returns the loop's next step, which saves a promise for each read. */
   let returnsStep = false;
+  const isFinished = () => reader?.finished === true;
   const source = ((client.resume as OpenResumption | undefined) ?? oneConnection).open({
     client,
     exchange,
     headers: options.headers,
     id: request ? undefined : streamId,
-    isFinished: () => reader.finished,
+    isFinished,
     onConnect: () => body?.restart(),
   });
 
   limitSilence();
-  const createBody = () => createStreamedRequest(client, request as object, options);
   const requested = request
     ? send(client, exchange, {
         method: "post",
-        body: createBody,
+        body: () => createStreamedRequest(client, request, options),
         headers: options.headers,
         failureCode: streamCode,
       })
     : (source as Required<ResumedBytes>).request();
-  const opening = requested.then((response) => {
-    opened = response;
-    const limits = { ...exchange, abort: expire };
-    body = readBody(client, limits, source.read(response), { use, lose, resetsSilence });
-  });
+  const opening = requested.then(readResponse);
   opening.catch(fail);
   signal.addEventListener("abort", () => {
     // before the headers arrive, the request reports its own end, because it may already be rejected
     if (opened || source.id) fail(signal.reason);
   });
 
-  return { settlement, opening, parser, deltas, head: reader.head, abort, readNext, readToEnd, getStreamId };
+  return { opening, getParser: () => parser, readNext, readToEnd, getStreamId };
+
+  /** Reads a response, once the code that reads it is loaded. Without the code, the response is lost. */
+  async function readResponse(response: Response): Promise<void> {
+    opened = response;
+    const limits = { ...exchange, abort: expire };
+    const bytes = readBody(client, limits, source.read(response), { use, lose, resetsSilence });
+    try {
+      const code = await streamCode.load();
+      const warn = (issue: Issue) => client.warn(issue, exchange.callId);
+      reader = code.createResponseReader(addDelta, code.createCallReader, warn, request, head);
+      parser = code.createStreamParser(reader, client.scrub, noteContent);
+    } finally {
+      body = bytes;
+    }
+  }
 
   /**
    * Returns the next delta, at once if it is already read. Rejects with the error that ended the response: a stop at once,
@@ -263,8 +273,8 @@ function openReader(
       return { done: false, value };
     }
     if (failure) return Promise.reject(failure.error);
-    if (parser.isWhole) return noMore;
-    if (reading || !body || parser.end) return readMore().then(() => readNext(true));
+    if (parser?.isWhole) return noMore;
+    if (reading || !body || parser?.end) return readMore().then(() => readNext(true));
     returnsStep = true;
     return readMore() as Promise<Step>;
   }
@@ -274,22 +284,21 @@ function openReader(
     while (!ended.aborted) {
       deltas.fold();
       if (!keeps) deltas.drop();
-      if (parser.isWhole) succeed();
+      if (parser?.isWhole) succeed();
       else await readMore().catch(fail);
     }
   }
 
   function getStreamId(): string | undefined {
-    const { end } = parser;
+    const type = parser?.end?.type;
     // a response with an error has ended at the proxy too
-    if (end && end.type !== "done" && end.type !== "cut") return undefined;
-    return source.id;
+    return type && type !== "done" && type !== "cut" ? undefined : source.id;
   }
 
   /** Reads the next bytes, once for all consumers. Ends the response if there are none. */
   function readMore(): Promise<Step | undefined> {
-    if (parser.end) return Promise.resolve(fail(parser.end.toError?.(getState())));
-    if (reader.finished && body && !isInGrace) {
+    if (parser?.end) return Promise.resolve(fail(parser.end.toError?.(getState())));
+    if (isFinished() && body && !isInGrace) {
       isInGrace = true;
       callAfter(client.clock, FINISH_GRACE_MS, ended, () => body?.cancel());
     }
@@ -298,13 +307,13 @@ function openReader(
     return reading;
   }
 
-  function use(bytes: Uint8Array | undefined): Promise<Step | undefined> | Step | undefined {
-    reading = parser.push(bytes)?.then(endRead);
-    return reading ?? endRead();
+  function use(bytes: Uint8Array | undefined): Promise<Step> | Step | undefined {
+    parser?.push(bytes);
+    return endRead();
   }
 
   function lose(cause: unknown): Promise<Step> | Step | undefined {
-    if (!signal.aborted && !isGatewayError(cause) && reader.finished) parser.cut();
+    if (!signal.aborted && !isGatewayError(cause) && isFinished()) parser?.cut();
     else fail(cause);
     return endRead();
   }
@@ -336,7 +345,7 @@ function openReader(
   function succeed(): void {
     if (ended.aborted) return;
     settle();
-    if (parser.end?.type === "done") body?.release();
+    if (parser?.end?.type === "done") body?.release();
   }
 
   function fail(cause: unknown): undefined {
@@ -346,6 +355,10 @@ function openReader(
     body?.cancel();
     // the proxy continues a stored response until it is stopped there
     if (signal.aborted && !continuesAtProxy) source.stop();
+  }
+
+  function settle(failure?: { readonly error: unknown }): void {
+    settlement.settle((timing) => reader?.toResult(deltas.message, timing), failure);
   }
 
   function toStreamError(cause: unknown): unknown {
@@ -371,7 +384,7 @@ function openReader(
 
   /** Handles an exceeded limit. The connection may have broken unnoticed, so a stored response is requested again. */
   function expire(reason: unknown): void {
-    if (body && reader.finished) body.cancel();
+    if (body && isFinished()) body.cancel();
     else if (!source.drop(reason)) abort(reason);
     else if (!hasContent) limitSilence();
   }
@@ -415,11 +428,7 @@ function createDeltaQueue() {
 }
 
 /** Creates the settlement of a response: it ends once, closes the exchange and measures the times. */
-function createSettlement(
-  client: Client,
-  exchange: Exchange,
-  createResult: (timing: ChatTiming) => ChatResult,
-) {
+function createSettlement(client: Client, exchange: Exchange) {
   /** Aborts at the end, to stop the timers. */
   const ended = new AbortController();
   let firstTokenMs: number | undefined;
@@ -444,14 +453,17 @@ function createSettlement(
     },
     createTiming,
     /** Ends the response, with an error or with its result. */
-    settle(failure?: { readonly error: unknown }) {
+    settle(
+      createResult: (timing: ChatTiming) => ChatResult | undefined,
+      failure?: { readonly error: unknown },
+    ) {
       totalMs = getElapsedMs();
       ended.abort(null);
       settlement.failure = failure;
       const whole = createResult(createTiming());
-      closeExchange(client, exchange, whole, failure);
+      closeExchange(client, exchange, whole ?? {}, failure);
       if (failure) reject(failure.error);
-      else resolve(whole);
+      else resolve(whole as ChatResult);
     },
   };
   return settlement;

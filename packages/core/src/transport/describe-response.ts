@@ -8,6 +8,8 @@ import {
   readErrorText,
 } from "./error-response.js";
 
+declare const process: { readonly env: { readonly NODE_ENV?: string } };
+
 /** Status line of a response. Error messages show it if the body lacks a message. */
 export interface StatusLine {
   readonly status: number;
@@ -67,14 +69,33 @@ function isJSON(text: string): boolean {
   return /^[[{"]/.test(text);
 }
 
-function describeBody({ status, statusText, url }: StatusLine, text: string, isForeign: boolean): string {
+function describeBody(response: StatusLine, text: string, isForeign: boolean): string {
+  const { status, statusText } = response;
   const line = `HTTP ${status}${statusText ? ` ${statusText}` : ""}`;
   const words = excerpt(status < 400 ? readErrorText(text) : text, 500);
-  const isPage = text.startsWith("<");
+  const page = text.startsWith("<") ? describePage(text) : undefined;
+  try {
+    if (process.env.NODE_ENV !== "production")
+      return explainBody(response, text, { line, words, page, isForeign });
+  } catch {}
+  return [line, page ?? words].join(": ");
+}
+
+/** Describes a body for developers: what it is, in place of the gateway's JSON, and what to check. */
+function explainBody(
+  { status, url }: StatusLine,
+  text: string,
+  {
+    line,
+    words,
+    page,
+    isForeign,
+  }: { line: string; words: string; page: string | undefined; isForeign: boolean },
+): string {
   // an unavailable gateway also responds with a page
   const hint = isForeign || status < 500 ? "; check the base URL" : "";
-  if (isForeign || isPage) {
-    const content = isPage ? describePage(text) : words || "empty";
+  if (isForeign || page) {
+    const content = page ?? (words || "empty");
     const origin = isForeign && url ? `; ${url} is neither the gateway nor the proxy` : "";
     return `${line}: the response is ${content} and not the gateway's JSON${hint}${origin}`;
   }

@@ -1,3 +1,4 @@
+import { addAdvice } from "../base/advice.js";
 import {
   APIError,
   type Billing,
@@ -91,17 +92,15 @@ export function toConnectionError(cause: unknown): ConnectionError {
   const text = `${message} ${reason?.code} ${reason?.message}`;
   // a certificate is checked before anything is sent. Only the code is tested, because an address may contain the same
   // words
-  return NEVER_CONNECTED.test(text) || /CERT|UNABLE_TO_VERIFY/.test(String(reason?.code))
-    ? new ConnectionError(
-        "could not connect to the gateway: the request was not sent; check the base URL and network",
-        "none",
-        { cause },
-      )
-    : new ConnectionError(
-        "the connection failed before a response arrived; the gateway may have received the request",
-        "maybe",
-        { cause },
-      );
+  const isSent = !NEVER_CONNECTED.test(text) && !/CERT|UNABLE_TO_VERIFY/.test(String(reason?.code));
+  const error = isSent
+    ? new ConnectionError("the connection failed before a response arrived", "maybe", { cause })
+    : new ConnectionError("could not connect to the gateway: the request was not sent", "none", { cause });
+  addAdvice(
+    error,
+    isSent ? "; the gateway may have received the request" : "; check the base URL and network",
+  );
+  return error;
 }
 
 /**

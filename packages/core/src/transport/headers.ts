@@ -1,3 +1,4 @@
+import { addAdvice } from "../base/advice.js";
 import { ConfigurationError } from "../types/errors.js";
 
 /** Headers in every form that `Headers` accepts: an object, pairs, or `Headers`. */
@@ -18,9 +19,9 @@ export function readHeaders(init: HeadersInput = {}): Headers {
       if (/[\u0100-\uffff]/.test(value)) throw new TypeError();
       headers.append(name, value);
     } catch {
-      throw new ConfigurationError(
-        `headers: ${JSON.stringify(name)} can't be sent: it has a line break or a forbidden character`,
-      );
+      const error = new ConfigurationError(`headers: ${JSON.stringify(name)} can't be sent`);
+      addAdvice(error, ": it has a line break or a forbidden character");
+      throw error;
     }
   return headers;
 }

@@ -1,4 +1,4 @@
-import { addAbortListener, type Clock } from "../base/clock.js";
+import { type Clock, openSpan } from "../base/clock.js";
 import type { Connection } from "./send.js";
 
 /** A client. Its copies share its listeners, and so its waits. */
@@ -40,18 +40,17 @@ export function createRetryClock({ clock, listeners }: Waiting, callId: string):
   return {
     now: () => clock.now(),
     async sleep(ms, signal) {
-      const early = new AbortController();
-      const ignoreAbort = addAbortListener(signal, () => early.abort(signal?.reason));
+      const wait = openSpan(clock, signal, Number.POSITIVE_INFINITY, () => undefined);
       // nothing reads this reason
-      const end = () => early.abort(null);
+      const end = () => wait.abort(null);
       own.set(end, callId);
       try {
-        await clock.sleep(ms, early.signal);
+        await clock.sleep(ms, wait.signal);
       } catch (error) {
         if (error !== null) throw error;
       } finally {
         own.delete(end);
-        ignoreAbort();
+        wait.end();
       }
     },
   };

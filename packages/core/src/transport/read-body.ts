@@ -1,3 +1,4 @@
+import { addAdvice } from "../base/advice.js";
 import { callAfter, readCoarseTime } from "../base/clock.js";
 import { ConnectionError, ResponseError, TimeoutError } from "../types/errors.js";
 import { excerpt } from "./error-response.js";
@@ -20,10 +21,12 @@ export function createBodyReader({ body, bodyUsed }: Response): BodyReader {
 
 /** Creates the error of a body that cannot be read. */
 export function createUnreadableError(): ConnectionError {
-  return new ConnectionError(
-    "the response can't be read, and may be billed: its body is not a stream of bytes, or was read before; give createClient `fetch: standardFetch(fetch)`, or read `response.clone()`",
-    "maybe",
+  const error = new ConnectionError("the response can't be read, and may be billed", "maybe");
+  addAdvice(
+    error,
+    ": its body is not a stream of bytes, or was read before; give createClient `fetch: standardFetch(fetch)`, or read `response.clone()`",
   );
+  return error;
 }
 
 /** The bytes of a response, read one piece at a time. */

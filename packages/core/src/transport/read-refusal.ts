@@ -1,3 +1,4 @@
+import { addAdvice } from "../base/advice.js";
 import { type Clock, openSpan, rejectOnAbort } from "../base/clock.js";
 import { APIError } from "../types/errors.js";
 import { createAPIError } from "./describe-response.js";
@@ -32,12 +33,12 @@ export async function readRefusal(
   const reader = createBodyReader(response);
   const span = openSpan(clock, signal, REFUSAL_MS, () => undefined);
   try {
-    if (type === "opaqueredirect" || (status >= 300 && status < 400))
-      return new APIError(
-        `HTTP ${status || "redirect"}: the base URL redirects; set baseURL to the final address`,
-        { status, reason: "wrong-address", body: "" },
-        { requestId },
-      );
+    if (type === "opaqueredirect" || (status >= 300 && status < 400)) {
+      const text = `HTTP ${status || "redirect"}: the base URL redirects`;
+      const error = new APIError(text, { status, reason: "wrong-address", body: "" }, { requestId });
+      addAdvice(error, "; set baseURL to the final address");
+      return error;
+    }
     const retryAfterMs = readRetryAfter(headers);
     const text = await readStart(() => rejectOnAbort(reader.read(), span.signal));
     const source = headers.get("x-sluice-source") === "proxy" ? "proxy" : undefined;

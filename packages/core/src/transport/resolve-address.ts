@@ -1,3 +1,4 @@
+import { addAdvice } from "../base/advice.js";
 import { ConfigurationError } from "../types/errors.js";
 import type { Connection } from "./send.js";
 
@@ -5,7 +6,7 @@ import type { Connection } from "./send.js";
 export function resolveAddress({ baseURL }: Pick<Connection, "baseURL">, path: string): string {
   const page = globalThis.location?.href;
   if (URL.canParse(baseURL + path, page)) return new URL(baseURL + path, page).href;
-  throw new ConfigurationError(
-    `baseURL: ${baseURL || "/"} is relative: a server needs the whole address: https://app.example.com/api`,
-  );
+  const error = new ConfigurationError(`baseURL: ${baseURL || "/"} is relative`);
+  addAdvice(error, ": a server needs the whole address: https://app.example.com/api");
+  throw error;
 }

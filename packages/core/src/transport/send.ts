@@ -16,7 +16,6 @@ import {
   readDelivery,
   setDelivery,
   TimeoutError,
-  toError,
 } from "../types/errors.js";
 import type {
   CallIdentity,
@@ -485,7 +484,7 @@ function toKnownError(error: unknown, { signal, state }: Exchange): unknown {
   if (isGatewayError(error)) return error;
   // runtimes throw different errors for an aborted fetch: the signal has the caller's reason
   if (signal.aborted) return signal.reason;
-  const { name, message } = toError(error);
+  const { name, message = String(error) } = (error ?? {}) as Partial<Error>;
   if (name === "AbortError") return error;
   return state.delivery === "not-sent"
     ? new ConfigurationError(`the request could not be made, and was not sent: ${message}`, {

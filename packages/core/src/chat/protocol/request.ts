@@ -42,14 +42,12 @@ export function createStreamedRequest(client: Client, request: object, options: 
 
 /** Rejects in development a `stream` that does not fit the function. Both functions can read both responses. */
 function assertStream({ stream }: { readonly stream?: unknown }, streams: boolean): void {
+  let message: string | undefined;
   try {
-    if (process.env.NODE_ENV === "production") return;
-  } catch {
-    return;
-  }
-  if (stream === undefined || stream === streams) return;
-  const message = streams
-    ? "streamChat() streams: leave `stream` out, or use completeChat()"
-    : "completeChat() does not stream: leave `stream` out, or use streamChat()";
-  throw new ValidationError([{ path: "stream", message, rule: "chat.stream" }]);
+    if (process.env.NODE_ENV !== "production" && stream !== undefined && stream !== streams)
+      message = streams
+        ? "streamChat() streams: leave `stream` out, or use completeChat()"
+        : "completeChat() does not stream: leave `stream` out, or use streamChat()";
+  } catch {}
+  if (message) throw new ValidationError([{ path: "stream", message, rule: "chat.stream" }]);
 }

@@ -58,21 +58,21 @@ const none: readonly unknown[] = [];
  * @param createCalls creates the reader of tool calls, with the first call
  * @param warn gets, in development, one issue for fields of unexpected types, one for missing tool calls, and one for a
  *   missing end. Other choices have none
- * @param several true for a request with `n` > 1: the response is then choice 0, otherwise the first choice that
- *   arrives
+ * @param request with `n` > 1, the response is choice 0, otherwise the first choice that arrives
+ * @param head gets the id, model and time of the response
  */
 export function createResponseReader(
   emit: (delta: ChatDelta) => void,
   createCalls: CreateCalls,
   warn?: Warn,
-  several = false,
+  request?: object,
+  head = { id: "", model: "", created: 0 },
 ): ResponseReader {
-  const head = { id: "", model: "", created: 0 };
   const noteOddField = createOddFieldNote(warn);
   let calls: CallReader | undefined;
   /** The other choices, each with its reader. */
   const others = new Map<number, { reader: ResponseReader; fold: Fold }>();
-  let firstIndex = several ? 0 : undefined;
+  let firstIndex = ((request as { n?: number } | undefined)?.n ?? 1) > 1 ? 0 : undefined;
   let hasBegun = false;
   /** True once a delta has carried content; `carried` describes the current delta. */
   let started = false;

@@ -65,6 +65,14 @@ const streamFields = {
   ),
 } as const;
 
+const responseFormats = v.picklist(["text", "json_object"], "must be text or json_object");
+note(responseFormats, () => ({
+  message: "must be text or json_object; for a JSON Schema send json_object and the schema in the messages",
+}));
+
+const oneText = v.string("must be one text");
+note(oneText, () => ({ message: "must be one text: this model takes no list" }));
+
 const alphaRequest = v.object({
   /** The model. It decides the other fields. */
   model: v.picklist(["alpha-v4.1-flash"]),
@@ -89,12 +97,7 @@ const alphaRequest = v.object({
        *
        * @default "text"
        */
-      type: v.optional(
-        v.picklist(
-          ["text", "json_object"],
-          "must be text or json_object; for a JSON Schema send json_object and the schema in the messages",
-        ),
-      ),
+      type: v.optional(responseFormats),
     }),
   ),
   /** Texts that end the response when the model writes one of them. One text, or a list of at most 16. */
@@ -166,7 +169,7 @@ const gammaRequest = v.object({
   presence_penalty: v.optional(between(-2, 2)),
   ...streamFields,
   /** Text that ends the response when the model writes it. One text, not a list. */
-  stop: v.optional(v.string("must be one text: this model takes no list")),
+  stop: v.optional(oneText),
 });
 
 /** Body of a request to `gamma-chat-1-6-251015` (spec, Model `gamma-chat-1-6-251015`). The spec shows no defaults. */

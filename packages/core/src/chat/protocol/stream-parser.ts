@@ -1,17 +1,18 @@
-import type { LazyModule } from "../../base/lazy-module.js";
-import { isRecord, parseJSON } from "../../transport/error-response.js";
-import { createEventParser, type EventParser, type ServerSentEvent } from "../../transport/event-stream.js";
-import { StreamError, type StreamFailure } from "../../types/errors.js";
-import type { BodyParser } from "./body-parser.js";
-import type { AssistantMessage } from "./delta.js";
+import { createAPIError } from "../../transport/describe-response.js";
+import {
+  type ErrorFields,
+  excerpt,
+  isRecord,
+  parseJSON,
+  readErrorText,
+} from "../../transport/error-response.js";
+import { createEventParser, MAX_LENGTH, type ServerSentEvent } from "../../transport/event-stream.js";
+import { toJSONText } from "../../types/json-text.js";
+import { createFrameParser } from "./frame-json.js";
+import { findReportedError, hasErrorName, isErrorEvent, parseErrorText } from "./reported-error.js";
 import type { ResponseReader, WireObject } from "./response-reader.js";
-
-/** Metadata of a stream that its errors carry. */
-export interface StreamMetadata {
-  /** The message so far. */
-  readonly partial: AssistantMessage;
-  readonly requestId: string | undefined;
-}
+import { createStrayLines } from "./stray-lines.js";
+import { createCutError, createStreamError, type StreamMetadata } from "./stream-error.js";
 
 /** End of a stream, classified by the content before it. */
 export interface StreamEnd {
@@ -27,139 +28,196 @@ export interface StreamEnd {
   readonly toError?: ((metadata: StreamMetadata) => Error) | undefined;
 }
 
-/** The code that a page loads beside its first request. */
-export type StreamCode = Pick<typeof import("./stream-code.js"), "createCallReader" | "createBodyParser">;
-
 /** Parses the bytes of a chat stream into chunks and classifies their end. It never throws. */
 export interface StreamParser {
   /** End of the bytes; undefined while more may come. Only the first end counts. */
   readonly end: StreamEnd | undefined;
   /** True once the bytes of a whole response have ended. */
   readonly isWhole: boolean;
-  /**
-   * Reads the next bytes; without any, the bytes have ended. Returns a promise until the code is loaded. It never
-   * rejects.
-   */
-  push(bytes: Uint8Array | undefined): Promise<void> | undefined;
+  /** Reads the next bytes; without any, the bytes have ended. */
+  push(bytes: Uint8Array | undefined): void;
   /** Ends the bytes after a broken connection. */
   cut(): void;
 }
 
-/** What the parser of a body needs of the parser of the stream. */
-export interface ParserContext {
-  readonly reader: ResponseReader;
-  /** The events of the stream. They come to `readEvent` and `readLine`. */
-  readonly events: EventParser;
-  /** Removes the API key from error texts. */
-  readonly scrub: (text: string) => string;
-  /** Reads a chunk, unless the response has ended. */
-  readonly readChunk: (chunk: WireObject) => void;
-  /** Ends a whole response. */
-  readonly endAs: (type: "done" | "cut") => void;
-  readonly endBroken: (problem: string) => void;
-  /** Ends a response whose bytes stopped. `words` came in place of the rest, without the API key. */
-  readonly endCut: (words?: string) => void;
-  /** Ends with an error. Only the first end counts. */
-  readonly close: (type: StreamEnd["type"], toError?: StreamEnd["toError"]) => void;
-}
-
+/**
+ * Error codes of a proxy that has lost the rest: after a broken connection to the gateway, which would look like a normal
+ * end over HTTP, and of a stored response.
+ */
+const CUT_CODES: readonly unknown[] = ["upstream_cut", "stream_interrupted"];
 /** Largest length of a response. Engines limit a text to about as many characters. */
 const MAX_BYTES = 2 ** 29;
 
 /**
- * Creates the parser of one response. `reader` reads the chunks. `onContent` runs for each chunk with content. `scrub`
- * removes the API key from error texts. `code` has the parser of a body. If it can't be loaded, for example because the
- * site was deployed again, only plain chunks are read: no tool calls, no errors, no text that is not an event.
+ * Creates the parser of one response of status 200: events, errors in every form, pages, and whole responses in place of
+ * a stream.
+ *
+ * @param reader reads the chunks
+ * @param scrub removes the API key from error texts
+ * @param onContent runs for each chunk with content
  */
 export function createStreamParser(
   reader: ResponseReader,
   scrub: (text: string) => string,
-  onContent: () => void,
-  code: LazyModule<StreamCode>,
+  onContent: () => void = () => {},
 ): StreamParser {
   const events = createEventParser({
-    onEvent(event) {
-      if (body) body.readEvent(event);
-      else readPlain(event);
-    },
+    onEvent: readEvent,
     onUnknownField(name, value) {
-      if (body) body.readLine(name, value);
-      // at the end, the name of a field may be truncated
-      else if (value || !isLastLine) endUnloaded();
+      hasStray = true;
+      stray.add(name, value, isLastLine);
     },
   });
-  let body: BodyParser | undefined;
-  /** True if the code could not be loaded. */
-  let isLost = false;
+  const frames = createFrameParser(parseJSON);
+  const decoder = new TextDecoder();
+  const stray = createStrayLines(failWithWords);
+  /** True for an error, a page or a whole response instead of a stream; undefined while only spaces have arrived. */
+  let isText: boolean | undefined;
+  /** True while the last line is read, which may be truncated. */
   let isLastLine = false;
+  /** The body so far, unless it is a stream. */
+  let text = "";
+  /** The first text that is not part of a response. */
+  let foreign: string | undefined;
+  /** Broken JSON that names an error without its message, which may follow. */
+  let wordlessError: string | undefined;
+  /** True once a line came that is not a field. Most streams have none, so they skip this work at each event. */
+  let hasStray = false;
+
   let length = 0;
 
   const parser = {
     end: undefined as StreamEnd | undefined,
     isWhole: false,
     push(bytes: Uint8Array | undefined) {
-      if (code.loaded || isLost) return read(bytes);
-      return code.load().then(
-        () => read(bytes),
-        () => {
-          isLost = true;
-          read(bytes);
-        },
-      );
+      if (parser.end) return;
+      try {
+        length += bytes?.length ?? 0;
+        if (length > MAX_BYTES) throw new RangeError(`it is longer than ${MAX_BYTES} bytes`);
+        read(bytes);
+      } catch (cause) {
+        endBroken(`the stream can't be read: ${(cause as Error).message}`, cause);
+      }
     },
-    cut: () => (body ? body.cut() : endCut()),
+    cut,
   };
   return parser;
 
-  function read(bytes: Uint8Array | undefined): undefined {
-    if (parser.end) return;
-    if (!isLost) body ??= createBody(code.loaded as StreamCode);
-    try {
-      length += bytes?.length ?? 0;
-      if (length > MAX_BYTES) throw new RangeError(`it is longer than ${MAX_BYTES} bytes`);
-      if (body) body.read(bytes);
-      else if (bytes) events.push(bytes);
-      else {
-        isLastLine = true;
-        const last = events.end();
-        if (last && isWholeEvent(last)) readPlain(last);
-        endCut();
-      }
-    } catch (cause) {
-      endBroken(`the stream can't be read: ${(cause as Error).message}`, cause);
+  function read(bytes: Uint8Array | undefined): void {
+    if (!bytes) return isText ? readWhole(text + decoder.decode()) : end();
+    if (isText === undefined) {
+      // skips a byte order mark, whose bytes are not ASCII. No line of a stream begins with a bracket
+      const at = bytes.findIndex((byte) => byte > 0x20 && byte < 0x80);
+      if (at !== -1) isText = "<{[".includes(String.fromCharCode(bytes[at] as number));
+      if (isText) return readBody(bytes.subarray(at));
     }
+    if (isText) readBody(bytes);
+    else events.push(bytes);
   }
 
-  function createBody({ createBodyParser }: StreamCode): BodyParser {
-    const functions = { readChunk, endAs, endBroken, endCut, close };
-    return createBodyParser({ reader, events, scrub, ...functions });
+  function end(): void {
+    isLastLine = true;
+    const last = events.end();
+    if (last && isWholeEvent(last)) readEvent(last);
+    closeStray();
+    if (wordlessError !== undefined) fail(wordlessError);
+    cut();
   }
 
-  /** Reads an event without the parser of a body. */
-  function readPlain({ event, data }: ServerSentEvent): void {
-    if (data === "") return;
-    const chunk = parseJSON(data) as WireObject | undefined;
-    if (reader.begun && isDone(data)) endAs("done");
-    else if (event === "message" && chunk && isPlain(chunk) && !/error|_call/i.test(data)) readChunk(chunk);
-    else endUnloaded();
+  function readBody(bytes: Uint8Array): void {
+    const isInFirstLine = !text.includes("\n");
+    text = (text + decoder.decode(bytes, { stream: true })).trimStart();
+    if (text.length > MAX_LENGTH) throw new RangeError(`it is longer than ${MAX_LENGTH} characters`);
+    if (!isInFirstLine) return;
+    // an error in the first line: a stream may follow, and the connection may stay open
+    const [line = "", rest] = text.split("\n", 2);
+    if (rest !== undefined && findReportedError(parseJSON(line))) refuseWhole(line);
   }
 
-  function endUnloaded(): void {
-    endBroken("the code that reads this part of the response could not be loaded");
+  /** Reads a body that is not a stream: a whole response, an error, or a page. */
+  function readWhole(whole: string): void {
+    const behind = whole.search(/\n(?:data|event):/);
+    const body = behind === -1 ? whole : whole.slice(0, behind);
+    const json = parseJSON(whole) ?? parseJSON(body);
+    // the message of a truncated error may follow it
+    if (json === undefined && hasErrorName(body)) readBehind(`${whole}\n\n`);
+    const { choices } = isRecord(json) ? json : {};
+    const [choice] = Array.isArray(choices) ? choices : [];
+    // a completion has a message. Any other JSON with status 200 is an error of the gateway
+    if (!isRecord(choice?.message ?? choice?.delta)) return refuseWhole(body);
+    readChunk(json as WireObject);
+    if (findReportedError(json)) return fail(body);
+    readBehind(whole.slice(body.length));
+    endWhole();
   }
 
+  function readBehind(rest: string): void {
+    events.push(new TextEncoder().encode(rest));
+  }
+
+  function readEvent(given: ServerSentEvent): void {
+    const { event, data } = given;
+    closeStray();
+    if (isDone(data)) return wordlessError === undefined ? endWhole() : fail(wordlessError);
+    const chunk = frames.parse(data);
+    // a frame that matches the template carries no error, and searching it costs more than parsing it
+    const hasFailed = !(frames.isAlike && event === "message") && isErrorEvent(given, chunk);
+    if ((data === "" || wordlessError !== undefined) && !hasFailed) return;
+    if (isRecord(chunk)) {
+      // an error frame may carry the last content
+      if (!hasFailed || chunk.choices) readChunk(chunk);
+      if (chunk.choices === undefined) foreign ??= data;
+    }
+    if (hasFailed) fail(data);
+    // an event with another name is not part of the chat and may carry anything
+    else if (!isRecord(chunk) && event === "message")
+      endBroken(`a frame of the stream is not a JSON object ${excerpt(readErrorText(data), 80)}`.trimEnd());
+  }
+
+  function failWithWords(body: string): void {
+    if (wordlessError === undefined && parseErrorText(body).message === undefined) wordlessError = body;
+    else fail(body);
+  }
+
+  function closeStray(): void {
+    if (!hasStray) return;
+    stray.close();
+    foreign ??= stray.words;
+  }
+
+  /** Ends with an error: a refusal if no part of a response has arrived. */
+  function fail(body: string): void {
+    const json = parseJSON(body);
+    const fields = readReportedFields(body, json);
+    if (!reader.begun && isRecord(json)) refuse(body, fields);
+    else failReported(fields);
+  }
+
+  function endWhole(): void {
+    const { words } = stray;
+    if (!reader.begun) refuse(foreign ?? "", undefined);
+    // text replaced the rest
+    else if (words && !reader.finished)
+      failReported({ message: readErrorText(words) || "a text came in place of the rest" });
+    else endAs("done");
+  }
+
+  function cut(): void {
+    // they came in place of the rest
+    const words = stray.words && excerpt(readErrorText(scrub(stray.words)), 500);
+    if (!reader.begun && foreign !== undefined) refuse(foreign, undefined);
+    else if (reader.finished) endAs("cut");
+    else close("cut", (metadata) => createCutError(metadata, undefined, words));
+  }
+
+  /** Reads a chunk, unless the response has ended. */
   function readChunk(chunk: WireObject): void {
     if (!parser.end && reader.read(chunk)) onContent();
   }
 
-  function endCut(words?: string): void {
-    if (reader.finished) endAs("cut");
-    else close("cut", (metadata) => createCutError(metadata, undefined, words));
-  }
-
+  /** Ends a whole response. */
   function endAs(type: "done" | "cut"): void {
-    const { problem } = reader;
-    if (problem) return endBroken(`the response can't be read: ${problem}`);
+    if (reader.problem) return endBroken(`the response can't be read: ${reader.problem}`);
     close(type);
   }
 
@@ -167,6 +225,21 @@ export function createStreamParser(
     close("malformed", (metadata) => createStreamError("malformed", scrub(problem), metadata, {}, cause));
   }
 
+  function failReported({ message, type, code }: ReportedFields): void {
+    const reason = CUT_CODES.includes(code) ? "truncated" : "server-error";
+    close("error", (metadata) => createStreamError(reason, scrub(message), metadata, { type, code }));
+  }
+
+  /** Ends with a body that contains no response. */
+  function refuse(body: string, fields: ErrorFields | undefined): void {
+    close("refusal", ({ requestId }) => createAPIError({ status: 200 }, scrub(body), { fields, requestId }));
+  }
+
+  function refuseWhole(body: string): void {
+    refuse(body, /^\s*[{[]/.test(body) ? parseErrorText(body.trim()) : undefined);
+  }
+
+  /** Ends with an error, or without one. Only the first end counts. */
   function close(type: StreamEnd["type"], toError?: StreamEnd["toError"]): void {
     if (parser.end) return;
     parser.end = { type, toError };
@@ -176,37 +249,26 @@ export function createStreamParser(
   }
 }
 
-/** Creates the error of a stream whose connection broke. `words` came instead of the rest. */
-export function createCutError(metadata: StreamMetadata, cause?: unknown, words?: string): Error {
-  const text = `the stream broke off before its end${words ? ` (${words})` : ""}; \`partial\` has the message so far`;
-  return createStreamError("truncated", text, metadata, {}, cause);
-}
+type ReportedFields = ErrorFields & { readonly message: string };
 
-/** Creates the error of a stream. The API key is already removed from its text. */
-export function createStreamError(
-  reason: StreamFailure,
-  text: string,
-  { partial, requestId }: StreamMetadata,
-  fields: { readonly type?: string | undefined; readonly code?: string | undefined } = {},
-  cause?: unknown,
-): StreamError<AssistantMessage> {
-  return new StreamError(text, { reason, partial, ...fields }, { cause, requestId });
-}
-
-/** Returns true for a chunk of a response. Other JSON may be an error. */
-function isPlain({ choices, usage }: WireObject): boolean {
-  return Array.isArray(choices) && (choices.length > 0 || isRecord(usage));
+/** Reads the fields of an error, with a default message. */
+function readReportedFields(body: string, json: unknown): ReportedFields {
+  // choices beside an error may contain the model's text
+  const rest = isRecord(json) && excerpt(toJSONText({ ...json, choices: undefined }) ?? "", 500);
+  const fields = parseErrorText(body);
+  const instead = `the gateway reported an error without a message${rest ? `: ${rest}` : ""}`;
+  return { ...fields, message: fields.message ?? instead };
 }
 
 /**
  * Returns true for an event that is complete without its blank line, as `[DONE]` often is. Otherwise, the end of the
  * stream has truncated it.
  */
-export function isWholeEvent({ event, data }: ServerSentEvent): boolean {
+function isWholeEvent({ event, data }: ServerSentEvent): boolean {
   return isDone(data) || isRecord(parseJSON(data)) || (/error/i.test(event) && !/^[{[]/.test(data));
 }
 
 /** Returns true for the event that ends a stream. */
-export function isDone(data: string): boolean {
+function isDone(data: string): boolean {
   return data.trimEnd() === "[DONE]";
 }
