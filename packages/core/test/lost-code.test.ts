@@ -33,9 +33,6 @@ const question = { model: "delta-5.3", messages: [{ role: "user", content: "Hi" 
 const writeFrames = (data: readonly string[]) => data.map((text) => `data: ${text}\n\n`).join("");
 const text = '{"choices":[{"index":0,"delta":{"content":"Hi"}}]}';
 const stop = '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}';
-const usage = '{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}';
-const call =
-  '{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"pay","arguments":"{}"}}]}}]}';
 
 describe("a request whose code for failures is lost", () => {
   test.each([
@@ -75,66 +72,36 @@ describe("a request whose code for failures is lost", () => {
 
 describe("a response whose error has lost the code that describes it", () => {
   test("A refusal keeps its status", async () => {
-    const { completeChat, streamChat, client } = await importWithout(
-      ["transport/failures", "chat/protocol/stream-code"],
-      () => Response.json({ error: { message: "No." } }, { status: 403 }),
+    const { completeChat, client } = await importWithout(["transport/failures"], () =>
+      Response.json({ error: { message: "No." } }, { status: 403 }),
     );
     const refused = { name: "APIError", status: 403, billing: "none" };
     await expect(completeChat(client, question)).rejects.toMatchObject(refused);
-    await expect(streamChat(client, question).result()).rejects.toMatchObject(refused);
   });
 });
 
-describe("a stream whose code is lost", () => {
-  const respondWith = (data: readonly string[], rest = "") =>
-    new Response(writeFrames(data) + rest, { headers: { "content-type": "text/event-stream" } });
-  const isLost = {
-    name: "StreamError",
-    reason: "truncated",
-    billing: "maybe",
-    cause: { message: expect.stringContaining("module") },
-    partial: { content: "" },
-  };
+describe("a stream whose code can't be loaded", () => {
+  const respond = async () =>
+    new Response(writeFrames([text, stop, "[DONE]"]), { headers: { "content-type": "text/event-stream" } });
 
-  test.each([
-    ["A plain response", [text, stop, usage, "[DONE]"], ""],
-    ["A response with an error", [text, '{"error":{"message":"No."}}', stop, "[DONE]"], ""],
-    ["A response with a tool call", [text, call, stop, "[DONE]"], ""],
-    ["A response that breaks off", [text], 'data: {"choices":[{"ind'],
-    ["An error in place of a stream", [], '{"error":{"message":"No.","code":"busy"}}'],
-    ["A page in place of a stream", [], "<html><title>Log in</title></html>"],
-    ["A stream without a response", ["[DONE]"], ""],
-  ])(
-    "%s is no success: it is truncated, may be billed, and the error has the cause",
-    async (_, data, rest) => {
-      const { streamChat, client } = await importWithout(["chat/protocol/stream-code"], () =>
-        respondWith(data, rest),
-      );
-      await expect(streamChat(client, question).result()).rejects.toMatchObject(isLost);
-    },
-  );
-
-  test("A loop throws the same error, and the connection is closed", async () => {
-    const cancel = vi.fn();
-    const body = new ReadableStream({ cancel });
-    const { streamChat, client } = await importWithout(
-      ["chat/protocol/stream-code"],
-      () => new Response(body),
-    );
+  test("Nothing is sent, and the error has the cause", async () => {
+    const { streamChat, client, requests } = await importWithout(["chat/protocol/stream-code"], respond);
+    const isUnsent = {
+      name: "ConnectionError",
+      billing: "none",
+      cause: { message: expect.stringContaining("module") },
+    };
+    await expect(streamChat(client, question).result()).rejects.toMatchObject(isUnsent);
     const next = streamChat(client, question)[Symbol.asyncIterator]().next();
-    await expect(next).rejects.toMatchObject(isLost);
-    expect(cancel).toHaveBeenCalledOnce();
+    await expect(next).rejects.toMatchObject(isUnsent);
+    expect(requests).toEqual([]);
   });
 
-  test("The code is loaded again when the response comes", async () => {
-    const { streamChat, client } = await importWithout(["chat/protocol/stream-code"], async () => {
-      await vi.dynamicImportSettled();
-      restoreModules();
-      return respondWith([text, stop, "[DONE]"]);
-    });
-    await expect(streamChat(client, question).result()).resolves.toMatchObject({
-      message: { content: "Hi" },
-      outcome: "complete",
-    });
+  test("The next stream loads the code again", async () => {
+    const { streamChat, client, requests } = await importWithout(["chat/protocol/stream-code"], respond);
+    await expect(streamChat(client, question).result()).rejects.toThrow("nothing was sent");
+    restoreModules();
+    await expect(streamChat(client, question).result()).resolves.toMatchObject({ outcome: "complete" });
+    expect(requests).toEqual(["POST"]);
   });
 });

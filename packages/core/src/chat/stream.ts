@@ -16,7 +16,7 @@ import {
   type RequestOptions,
   send,
 } from "../transport/send.js";
-import { type Issue, isGatewayError, TimeoutError } from "../types/errors.js";
+import { ConnectionError, type Issue, isGatewayError, TimeoutError } from "../types/errors.js";
 import { createFold } from "./protocol/accumulate.js";
 import type { AssistantMessage, ChatDelta, ChatResult, ChatTiming } from "./protocol/delta.js";
 import { CHAT_PATH, createStreamedRequest } from "./protocol/request.js";
@@ -118,8 +118,19 @@ export interface ResponseSource {
 type Step = IteratorResult<ChatDelta, undefined>;
 const noMore: Step = { done: true, value: undefined };
 
-/** Code that reads a response: `send` loads it beside the request. */
+/** Code that reads a response, and repeats a failed request. */
 export const streamCode = createLazyModule(() => import("./protocol/stream-code.js"));
+
+/** Returns a request once the code for its response is loaded. Without the code, a paid response would be lost. */
+function awaitCode(request: object): object | Promise<object> {
+  if (streamCode.loaded) return request;
+  return streamCode.load().then(
+    () => request,
+    (cause) => {
+      throw new ConnectionError("the code of this page can't be loaded; nothing was sent", "none", { cause });
+    },
+  );
+}
 
 /** Time to wait for `[DONE]` or usage after a `finish_reason`. The response is complete without them. */
 const FINISH_GRACE_MS = 2000;
@@ -228,7 +239,7 @@ function openReader(
   const requested = request
     ? send(client, exchange, {
         method: "post",
-        body: () => createStreamedRequest(client, request, options),
+        body: () => awaitCode(createStreamedRequest(client, request, options)),
         headers: options.headers,
         failureCode: streamCode,
       })
@@ -242,7 +253,7 @@ function openReader(
 
   return { opening, getParser: () => parser, readNext, readToEnd, getStreamId };
 
-  /** Reads a response, once the code that reads it is loaded. Without the code, the response is lost. */
+  /** Reads a response. Only for a stored response may the code still have to be loaded. */
   async function readResponse(response: Response): Promise<void> {
     opened = response;
     const limits = { ...exchange, abort: expire };
