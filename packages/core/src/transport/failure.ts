@@ -92,14 +92,16 @@ export function toConnectionError(cause: unknown): ConnectionError {
   const text = `${message} ${reason?.code} ${reason?.message}`;
   // a certificate is checked before anything is sent. Only the code is tested, because an address may contain the same
   // words
-  const isSent = !NEVER_CONNECTED.test(text) && !/CERT|UNABLE_TO_VERIFY/.test(String(reason?.code));
-  const error = isSent
-    ? new ConnectionError("the connection failed before a response arrived", "maybe", { cause })
-    : new ConnectionError("could not connect to the gateway: the request was not sent", "none", { cause });
-  addAdvice(
-    error,
-    isSent ? "; the gateway may have received the request" : "; check the base URL and network",
-  );
+  if (!NEVER_CONNECTED.test(text) && !/CERT|UNABLE_TO_VERIFY/.test(String(reason?.code)))
+    return new ConnectionError(
+      "the connection failed before a response arrived; the gateway may have received the request",
+      "maybe",
+      { cause },
+    );
+  const error = new ConnectionError("could not connect to the gateway: the request was not sent", "none", {
+    cause,
+  });
+  addAdvice(error, "; check the base URL and network");
   return error;
 }
 

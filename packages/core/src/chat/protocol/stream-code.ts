@@ -1,5 +1,5 @@
 /*
- * The code that a page loads beside its first request: it reads the response, and repeats a failed request. One file,
+ * The code that a page loads with its first stream: it reads the response, and repeats a failed request. One file,
  * because each further file repeats code.
  */
 
