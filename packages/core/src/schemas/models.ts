@@ -10,11 +10,16 @@ import {
 
 /** The fields of a row, with its literal values and the docs of `Info`, which editors show for each model. */
 type Documented<Info, Values> = {
-  readonly [Name in keyof Info as Name extends keyof Values ? Name : never]-?: Values[Name &
-    keyof Values] extends Readonly<Record<"min", number>>
-    ? Documented<NonNullable<Info[Name]>, Values[Name & keyof Values]>
-    : Values[Name & keyof Values];
+  readonly [Name in keyof Info as Name extends keyof Values ? Name : never]-?: DocumentedValue<
+    Info[Name],
+    Values[Name & keyof Values]
+  >;
 } & Omit<Values, keyof Info>;
+
+/** The value of a field. The bounds of a range, such as `duration`, have docs too. */
+type DocumentedValue<Info, Value> = Value extends { readonly min: number }
+  ? Documented<NonNullable<Info>, Value>
+  : Value;
 
 interface Infos {
   readonly chat: ChatRow;
