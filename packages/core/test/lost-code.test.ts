@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { lose, restoreModules } from "./support/lost-code.js";
+import { failImports, restoreModules } from "./support/lost-code.js";
 
 /* A page loads some code on demand, which fails if the network is lost, or after a new release of the app. */
 
@@ -13,7 +13,7 @@ async function importWithout(
   modules: readonly string[],
   respond: (request: Request) => Response | Promise<Response>,
 ) {
-  lose(...modules.map((module) => `core/src/${module}`));
+  failImports(...modules.map((module) => `core/src/${module}`));
   const core = await import("@sluice/core");
   const requests: string[] = [];
   const client = core.createClient({
@@ -37,7 +37,7 @@ const usage = '{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"t
 const call =
   '{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"pay","arguments":"{}"}}]}}]}';
 
-describe("a request whose code for failures is lost", () => {
+describe("a request without its code for failures", () => {
   test.each([
     ["connect ECONNREFUSED 127.0.0.1:80", "none"],
     ["getaddrinfo ENOTFOUND gateway.test", "none"],
@@ -55,7 +55,7 @@ describe("a request whose code for failures is lost", () => {
   const fail = () => Promise.reject(new TypeError("Failed to fetch"));
   const respond = async () => new Response(writeFrames([text, stop, "[DONE]"]));
 
-  test("A call loads that code beside its request, so that a failure is retried", async () => {
+  test("A call loads the code for failures with its request, so that a failure is retried", async () => {
     let lost: (cause: unknown) => void = () => {};
     const waiting = () => new Promise<Response>((_, reject) => (lost = reject));
     const responses = [waiting, fail, respond];
@@ -66,14 +66,14 @@ describe("a request whose code for failures is lost", () => {
     const stream = streamChat(client, question).result();
     await vi.waitFor(() => expect(responses).toHaveLength(2));
     await vi.dynamicImportSettled();
-    lose("core/src/transport/failures", "core/src/chat/protocol/stream-code");
+    failImports("core/src/transport/failures", "core/src/chat/protocol/stream-code");
     lost(new TypeError("Failed to fetch"));
     await expect(stream).resolves.toMatchObject({ outcome: "complete" });
     expect(requests).toHaveLength(3);
   });
 });
 
-describe("a response whose error has lost the code that describes it", () => {
+describe("an error response without the code that describes it", () => {
   test("A refusal keeps its status", async () => {
     const { completeChat, streamChat, client } = await importWithout(
       ["transport/failures", "chat/protocol/stream-code"],
@@ -85,7 +85,7 @@ describe("a response whose error has lost the code that describes it", () => {
   });
 });
 
-describe("a stream whose code is lost", () => {
+describe("a stream without its later code", () => {
   const open = async (data: readonly string[], rest = "") => {
     const { streamChat, client } = await importWithout(
       ["chat/protocol/stream-code"],
@@ -130,7 +130,7 @@ describe("a stream whose code is lost", () => {
     await expect(open([], body)).rejects.toMatchObject({ name: "StreamError", billing: "maybe" });
   });
 
-  test("A stream without a response is no success", async () => {
+  test("A stream without a response is not a success", async () => {
     await expect(open(["[DONE]"])).rejects.toMatchObject({ name: "StreamError" });
   });
 });
