@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { creates } from "./support/creates.js";
 import { catchError, createTestClient, openBody, question, stoppedClock } from "./support/gateway.js";
 
-/** A promise, and the function that resolves it. */
+/** Creates a promise and the function that resolves it. */
 function createSignal() {
   let resolve: () => void = () => {};
   const promise = new Promise<void>((resolved) => {
@@ -16,7 +16,7 @@ const createRefusal = (status: number, headers: Record<string, string> = {}) =>
   Response.json({ error: { message: `refused with ${status}` } }, { status, headers });
 const soon = { "retry-after": "0" };
 
-/** A client, and the outcomes of its calls. */
+/** Creates a test client that also lists the outcomes of its calls. */
 function createClientWithEnds(
   respond: Parameters<typeof createTestClient>[0],
   options: Parameters<typeof createTestClient>[1] = {},
@@ -57,7 +57,7 @@ describe.each([
   test.each([
     ["could not connect", unreachable],
     ["was refused", () => createRefusal(429, soon)],
-  ])("may be billed where only its last attempt %s", async (_, last) => {
+  ])("may be billed after a 502, even if its last attempt %s", async (_, last) => {
     const { client } = createTestClient((_, nth) => (nth === 1 ? createRefusal(502, soon) : last()), {
       retry: { maxRetryAfterMs: 0 },
     });
@@ -216,7 +216,7 @@ describe.each(creates)("%s, which bills", (_, create, body) => {
     }
   });
 
-  test("is not billed if the key does not come in time", async () => {
+  test("is not billed if headers() does not resolve within the time limit", async () => {
     const clock = stoppedClock();
     const requested = createSignal();
     const { client, requests } = createTestClient(() => Response.json(body), {
@@ -233,7 +233,7 @@ describe.each(creates)("%s, which bills", (_, create, body) => {
     expect(requests).toHaveLength(0);
   });
 
-  test("is not billed if the time ends while it waits for a retry", async () => {
+  test("is not billed if the time limit ends during the wait after a 429", async () => {
     const clock = stoppedClock();
     const waiting = createSignal();
     const { client, requests } = createTestClient(() => createRefusal(429, { "retry-after": "20" }), {

@@ -17,7 +17,7 @@ function resumeStored(connections: Parameters<typeof serveStored>[1]) {
   return { ...proxy, clock, stream, read };
 }
 
-describe("a response that is followed", () => {
+describe("a stored response that a page resumes", () => {
   test.each([
     ["a failed connection", () => new TypeError("fetch failed")],
     ["a busy proxy", () => createRefusal(503)],
@@ -36,7 +36,7 @@ describe("a response that is followed", () => {
     expect(attempts()).toEqual(["GET", "GET after 1"]);
   });
 
-  test("ends as unknown to the proxy when all servers say so for half a minute", async () => {
+  test("ends as unknown after half a minute of 404s from the proxy", async () => {
     const { clock, stream, attempts } = resumeStored(Array.from({ length: 5 }, () => createRefusal(404)));
     const error = await clock.advanceUntil(catchError(stream.result()), 1000);
     expect(error).toMatchObject({ name: "APIError", status: 404 });
@@ -48,7 +48,7 @@ describe("a response that is followed", () => {
     ["the proxy can't be reached", () => new TypeError("fetch failed"), "ConnectionError"],
     ["the proxy is busy, and says a day", () => createRefusal(503, { "retry-after": "86400" }), "APIError"],
     ["the proxy refuses the user", () => createRefusal(403), "APIError"],
-  ])("ends as truncated and keeps its id where %s", async (_, respond, cause) => {
+  ])("ends as truncated and keeps its id if %s", async (_, respond, cause) => {
     const { clock, stream } = resumeStored(Array.from({ length: 5 }, () => respond()));
     const error = await clock.advanceUntil(catchError(stream.result()), 1000);
     expect(error).toMatchObject({ name: "StreamError", reason: "truncated", cause: { name: cause } });
@@ -96,7 +96,7 @@ describe("a client without `resume`", () => {
   });
 });
 
-test("`maxAttempts` is the number of requests in a row that bring nothing new", async () => {
+test("`maxAttempts` limits the requests in a row without new events", async () => {
   const clock = stoppedClock();
   const nothing = { bytes: 0, ending: "drop" } as const;
   const cuts = [{ bytes: firstEvent, ending: "drop" } as const, ...Array.from({ length: 9 }, () => nothing)];

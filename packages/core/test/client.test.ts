@@ -59,7 +59,7 @@ describe("createClient", () => {
   });
 
   test.each(["/", "/api"])(
-    "names the base URL %s as relative when a request is made where there is no page",
+    "reports that the base URL %s is relative if a request is sent outside a page",
     async (baseURL) => {
       const { client, requests } = createTestClient(() => json(completion), { baseURL });
       expect(await catchError(completeChat(client, question))).toMatchObject({
@@ -102,7 +102,7 @@ describe("createClient", () => {
     expect(() => createClient({ baseURL: "https://gateway.test", apiKey: key })).not.toThrow();
   });
 
-  test("refuses an invalid time limit, and prints what an option takes", async () => {
+  test("refuses an invalid time limit, and prints the valid values of an option", async () => {
     const printed = vi.spyOn(console, "warn").mockImplementation(() => {});
     onTestFinished(() => printed.mockRestore());
     expect(() => createClient({ baseURL: "https://gateway.test", timeout: { chunkMs: -1 } })).toThrow(

@@ -164,7 +164,7 @@ describe("a missing client", () => {
   });
 });
 
-describe("a failed connection in a browser (whose location is simulated here)", () => {
+describe("a failed connection in a simulated browser", () => {
   const failing = (baseURL: string) =>
     createTestClient(() => Promise.reject(new TypeError("Failed to fetch")), { baseURL, retry: { limit: 0 } })
       .client;

@@ -43,7 +43,7 @@ test("a request of an add-on fails with the errors of the client", async () => {
   expect(await fail(() => new Promise(() => {}), AbortSignal.abort(left))).toBe(left);
 });
 
-test("a request is only repeated where the proxy certainly remembers it", async () => {
+test("a request is only repeated behind a proxy that stores its response", async () => {
   const hour = 3_600_000;
   const headers = { "x-sluice-features": "idempotency, resumable-streams" };
   const ask = (options: object, ...given: [feature: "idempotency" | "resumable-streams", sentAt?: number]) =>

@@ -21,7 +21,7 @@ function completeText(text: string, size = Number.POSITIVE_INFINITY) {
 const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
 const named = (calls: ChatResult["toolCalls"]) => calls.map(({ id, name, input }) => ({ id, name, input }));
 
-describe("a tool call is whole, and is one call", () => {
+describe("fragments of a tool call form one call", () => {
   test.each([
     ["blank fields", { id: "", type: "", name: "" }],
     ["null", { id: null, type: null, name: null }],
@@ -48,7 +48,7 @@ test("Three calls in one delta without indexes are three calls", async () => {
   );
 });
 
-test("A finish_reason that is blank in every chunk but the last ends nothing early", async () => {
+test("A blank finish_reason does not end a response", async () => {
   const text = frame({ content: "Hel" }, "") + frame({ content: "lo" }, "");
   expect(await completeText(text + frame({}, "stop") + DONE)).toMatchObject({
     message: { content: "Hello" },
@@ -66,15 +66,12 @@ test.each([
   ["LENGTH", "length"],
   ["STOP", "complete"],
   ["end_turn", "complete"],
-])(
-  "A finish_reason in the words of another API has the outcome that it means: %s",
-  async (reason, outcome) => {
-    const text = frame({ content: "Hello" }) + frame({}, reason) + DONE;
-    expect(await completeText(text)).toMatchObject({ outcome, finishReason: reason });
-  },
-);
+])("A finish_reason of another API has the equivalent outcome: %s", async (reason, outcome) => {
+  const text = frame({ content: "Hello" }) + frame({}, reason) + DONE;
+  expect(await completeText(text)).toMatchObject({ outcome, finishReason: reason });
+});
 
-test("A finish_reason of tool_use is one of tool calls", async () => {
+test("A finish_reason of tool_use runs the tool calls", async () => {
   const call = { index: 0, id: "a", function: { name: "weather", arguments: "{}" } };
   const text = frame({ tool_calls: [call] }) + frame({}, "tool_use") + DONE;
   expect((await completeText(text)).outcome).toBe("tool-calls");
@@ -96,7 +93,7 @@ test.each([
   expect(turn).toMatchObject({ message: { content: "Hello" }, outcome: "complete", usage });
 });
 
-test("Nothing is lost of a delta with thinking and text, or of text beside the finish_reason", async () => {
+test("A delta can contain thinking and text, and the last chunk can contain text", async () => {
   const text = frame({ reasoning_content: "Hm.", content: "Hel" }) + frame({ content: "lo" }, "stop") + DONE;
   expect((await completeText(text)).message).toMatchObject({ reasoning_content: "Hm.", content: "Hello" });
 });

@@ -162,7 +162,7 @@ describe("generateImages", () => {
     expect(raw).toMatchObject({ data });
   });
 
-  test("gives an image that came as Base64 the type that was requested, where its bytes do not tell", async () => {
+  test("uses the requested format for a Base64 image whose bytes do not show one", async () => {
     const { client } = createTestClient(() => Response.json({ ...body, data: [{ b64_json: "AAEC\nAwQF" }] }));
     const request = { ...five, output_format: "jpeg" };
     expect((await generateImages(client, request, { checks: false })).images).toEqual([
@@ -170,7 +170,7 @@ describe("generateImages", () => {
     ]);
   });
 
-  test("prefers the address of an image to its Base64, and takes a data: URL as it is", async () => {
+  test("returns the URL of an image instead of its Base64, and a data: URL unchanged", async () => {
     const whole = "data:image/webp;base64,UklGRg==";
     const data = [{ url: image.url, b64_json: "AAEC" }, { b64_json: whole }, { url: "", b64_json: "" }];
     const { client } = createTestClient(() => Response.json({ ...body, data }));
@@ -221,7 +221,7 @@ describe("generateImages", () => {
     expect((await generateImages(client, five)).images).toEqual([{ url: image.url }]);
   });
 
-  test("throws an error that came with HTTP 200", async () => {
+  test("throws the error of a response with status 200", async () => {
     const { client } = createTestClient(() =>
       Response.json({ error: { message: "not allowed", code: "policy" } }),
     );

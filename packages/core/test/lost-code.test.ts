@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { lose, restoreModules } from "./support/lost-code.js";
+import { failImports, restoreModules } from "./support/lost-code.js";
 
 /* A page loads some code on demand, which fails if the network is lost, or after a new release of the app. */
 
@@ -13,7 +13,7 @@ async function importWithout(
   modules: readonly string[],
   respond: (request: Request) => Response | Promise<Response>,
 ) {
-  lose(...modules.map((module) => `core/src/${module}`));
+  failImports(...modules.map((module) => `core/src/${module}`));
   const core = await import("@sluice/core");
   const requests: string[] = [];
   const client = core.createClient({
@@ -34,7 +34,7 @@ const writeFrames = (data: readonly string[]) => data.map((text) => `data: ${tex
 const text = '{"choices":[{"index":0,"delta":{"content":"Hi"}}]}';
 const stop = '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}';
 
-describe("a request whose code for failures is lost", () => {
+describe("a request without its code for failures", () => {
   test.each([
     ["connect ECONNREFUSED 127.0.0.1:80", "none"],
     ["getaddrinfo ENOTFOUND gateway.test", "none"],
@@ -52,7 +52,7 @@ describe("a request whose code for failures is lost", () => {
   const fail = () => Promise.reject(new TypeError("Failed to fetch"));
   const respond = async () => new Response(writeFrames([text, stop, "[DONE]"]));
 
-  test("A call loads that code beside its request, so that a failure is retried", async () => {
+  test("A call loads the code for failures with its request, so that a failure is retried", async () => {
     let lost: (cause: unknown) => void = () => {};
     const waiting = () => new Promise<Response>((_, reject) => (lost = reject));
     const responses = [waiting, fail, respond];
@@ -63,14 +63,14 @@ describe("a request whose code for failures is lost", () => {
     const stream = streamChat(client, question).result();
     await vi.waitFor(() => expect(responses).toHaveLength(2));
     await vi.dynamicImportSettled();
-    lose("core/src/transport/failures", "core/src/chat/protocol/stream-code");
+    failImports("core/src/transport/failures", "core/src/chat/protocol/stream-code");
     lost(new TypeError("Failed to fetch"));
     await expect(stream).resolves.toMatchObject({ outcome: "complete" });
     expect(requests).toHaveLength(3);
   });
 });
 
-describe("a response whose error has lost the code that describes it", () => {
+describe("an error response without the code that describes it", () => {
   test("A refusal keeps its status", async () => {
     const { completeChat, client } = await importWithout(["transport/failures"], () =>
       Response.json({ error: { message: "No." } }, { status: 403 }),

@@ -41,7 +41,7 @@ describe.each(creates)("%s behind a proxy", (_, create, body) => {
   });
 
   test.each([null, "", "resumable-streams", "idempotency-2", "no idempotency"])(
-    "is sent once where the features are %j",
+    "is sent once if the proxy's features are %j",
     async (features) => {
       const proxy = openOnce(() => Response.json(body), { features });
       proxy.lose();
@@ -82,7 +82,7 @@ describe("the request for the features of the proxy", () => {
     ["fails with 503", () => createFailure(503)],
     ["is lost", () => Promise.reject(new TypeError("fetch failed"))],
     ["has no response", silence],
-  ] as const)("ends after three times where it %s, and the request is sent once", async (_, health) => {
+  ] as const)("is sent three times if it %s, and the create once", async (_, health) => {
     const clock = stoppedClock();
     const paths: string[] = [];
     const { client } = createTestClient(
@@ -101,7 +101,7 @@ describe("the request for the features of the proxy", () => {
     expect(clock.sleeping()).toBe(0);
   });
 
-  test("is fetched again after a moment, so that a short network failure costs nothing", async () => {
+  test("is repeated, so that a short network failure causes no second bill", async () => {
     const clock = stoppedClock();
     let gap = 3;
     const { client, requests } = createTestClient(
@@ -118,7 +118,7 @@ describe("the request for the features of the proxy", () => {
     expect(requests.filter(({ method }) => method === "POST")).toHaveLength(2);
   });
 
-  test("is not fetched after an unsent request, a rejection, or without retries", async () => {
+  test("is not sent after an unsent request, a rejection, or without retries", async () => {
     const unsent = () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } }));
     const lost = () => Promise.reject(new TypeError("fetch failed"));
     for (const [respond, options] of [
@@ -139,7 +139,7 @@ describe("the idempotency-key", () => {
   const readKey = ({ headers }: Request) => headers.get("idempotency-key");
   const text = 'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
 
-  test("is the same in all attempts at a chat, and another one in the next", async () => {
+  test("is the same in all attempts of a chat request, and new in the next request", async () => {
     const { client, requests } = createTestClient(
       (_, nth) => (nth === 1 ? createFailure(502) : streamResponse(text)),
       {

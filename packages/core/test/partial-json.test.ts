@@ -201,7 +201,7 @@ describe("the state", () => {
     expect(document.value).toStrictEqual({ a: [1, true] });
   });
 
-  test("is complete for a number whenever it may end", () => {
+  test("is complete after each character that can end a number", () => {
     const document = createPartialJSON();
     const states = characters("-10.5e+7 ").map((piece) => {
       document.push(piece);
@@ -321,7 +321,7 @@ describe("the state", () => {
     expect(document.value).toStrictEqual([1, "a"]);
   });
 
-  test("does not overflow the stack where very deep documents are allowed", () => {
+  test("does not overflow the stack with a very high depth limit", () => {
     const document = createPartialJSON({ maxDepth: Number.POSITIVE_INFINITY });
     document.push("[".repeat(100_000));
     expect(document.value).toHaveLength(1);
@@ -331,8 +331,8 @@ describe("the state", () => {
   });
 });
 
-describe("readings", () => {
-  test("are the same until more can be read", () => {
+describe("the value during parsing", () => {
+  test("is the same object until it changes", () => {
     const document = createPartialJSON();
     document.push('{"a":{"b":"c"');
     const value = document.value;
@@ -344,7 +344,7 @@ describe("readings", () => {
     expect(document.value).toStrictEqual({ a: { b: "c" }, de: -12.5 });
   });
 
-  test("are the same during an escape, a literal or a surrogate pair", () => {
+  test("is the same object during an escape, a literal or a surrogate pair", () => {
     const document = createPartialJSON();
     document.push('["a');
     const value = document.value;
@@ -362,7 +362,7 @@ describe("readings", () => {
     expect(document.value).toStrictEqual(["a😀", null]);
   });
 
-  test("keep the identity of whole parts when the document closes", () => {
+  test("keeps the identity of whole parts when the document closes", () => {
     const document = createPartialJSON();
     document.push('[{"a":[1, {"b":"c"}');
     const value = document.value;
@@ -371,7 +371,7 @@ describe("readings", () => {
     expect(document.state).toBe("complete");
   });
 
-  test("have the content of a closing part that was never read while open", () => {
+  test("contains a closed part that was never read while open", () => {
     const document = createPartialJSON();
     document.push('{"a":["b');
     void document.value;
@@ -379,7 +379,7 @@ describe("readings", () => {
     expect(document.value).toStrictEqual({ a: ["bc", "d"], e: [] });
   });
 
-  test("share only their unchanged parts", () => {
+  test("shares only unchanged parts with the previous value", () => {
     const document = createPartialJSON();
     document.push('{"a":{"x":[1]},"b":[{"y":"1"},{"z":["p');
     const before = document.value as { a: object; b: [object, { z: object }] };

@@ -164,7 +164,7 @@ describe("watching", () => {
   });
 });
 
-describe("continues after every failure that may pass", () => {
+describe("continues after every transient failure", () => {
   test.each([
     ["429", refusal(429)],
     ["500", refusal(500)],
@@ -250,7 +250,7 @@ describe("continues after every failure that may pass", () => {
     await slow.over;
   });
 
-  test.each(strangers)("counts a 404 with %s separately from those of the gateway", async (_, stranger) => {
+  test.each(strangers)("counts a 404 with %s separately from the gateway's 404s", async (_, stranger) => {
     const absent = Array.from({ length: 5 }, () => refusal(404));
     const passing = watchSteps([
       stranger,
@@ -271,7 +271,7 @@ describe("continues after every failure that may pass", () => {
     expect(lasting.polledAt).toHaveLength(4);
   });
 
-  test.each(strangers)("a 404 with %s does not say that a task has expired", async (_, stranger) => {
+  test.each(strangers)("a 404 with %s is not reported as an expired task", async (_, stranger) => {
     const { client, track, advance } = pollSteps(stranger, stranger, success);
     const old = { ...handle, queryableUntil: 1 };
     const finished = track(watchVideoTask(client, old, { seenBefore: true }).result());
@@ -361,7 +361,7 @@ describe("a success without a URL", () => {
   });
 });
 
-describe("the end of waiting", () => {
+describe("the end of a watch", () => {
   test("result() returns the video", async () => {
     const { client } = pollSteps(success);
     expect((await watchVideoTask(client, handle).result()).url).toBe(video);

@@ -203,7 +203,7 @@ test.each([
   expect(await completeChat(client, question)).toMatchObject({ outcome: "complete" });
 });
 
-test("An error is found in a frame that is like those before it", async () => {
+test("An error is found in a frame that differs from earlier frames in one text", async () => {
   const alike = (message: string) => choice({ delta: { content: "a" }, error: { message } });
   // the frames differ only in the text of their error, which is blank in all but the last frame
   const blank = (alike(" ") + alike("  ") + alike("   ")).repeat(10);
@@ -216,7 +216,7 @@ test("An error is found in a frame that is like those before it", async () => {
   });
 });
 
-test("A response about errors is a response", async () => {
+test("A response can contain the text of errors", async () => {
   const parts = ['{"error":{"message":"x"}}\n', "error: none\n\n", "<html></html>", 'data: {"error":1}\n\n'];
   const calls = [{ index: 0, id: "a", function: { name: "log", arguments: '{"error":"none"}' } }];
   const text =

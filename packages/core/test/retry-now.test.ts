@@ -11,7 +11,7 @@ import { describe, expect, test } from "vitest";
 import { catchError, DONE, frame, question, stoppedClock } from "./support/gateway.js";
 import { serveStored } from "./support/stored-streams.js";
 
-/* The wait before the next attempt ends early, where the user or the app wants it. The clock stands still. */
+/* `retryNow` ends the wait before the next attempt early. The test clock does not advance. */
 
 const busy = (headers = {}) =>
   Response.json({ error: { message: "later", code: "rate_limited" } }, { status: 429, headers });
@@ -81,7 +81,7 @@ describe("`retryNow`", () => {
     expect(sent).toHaveLength(4);
   });
 
-  test("says that nothing waited: before, for another call, twice, and afterwards", async () => {
+  test("returns false if no call waits: before, for another call, twice, and afterwards", async () => {
     const { client } = createGateway(busy());
     expect(retryNow(client)).toBe(false);
     const waiting = waitForRetry(client);

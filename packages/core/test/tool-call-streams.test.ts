@@ -6,9 +6,9 @@ import { createCallReader } from "../src/chat/protocol/call-reader.js";
 import { createResponseReader } from "../src/chat/protocol/response-reader.js";
 import { catchError, createTestClient, DONE, frame, question, streamResponse } from "./support/gateway.js";
 import { streamText } from "./support/reply-streams.js";
-import { type CallStream, callStreams } from "./support/tool-call-streams.js";
+import { type CallStream, createCallStreams } from "./support/tool-call-streams.js";
 
-/** Reads a stream as `streamChat` does, without the cost of a request. Undefined where it is an error. */
+/** Reads a stream as `streamChat` does, without a request. Undefined for an error. */
 function read({ chunks }: CallStream) {
   const fold = createFold();
   const reader = createResponseReader(fold.add, createCallReader, () => {});
@@ -19,7 +19,7 @@ function read({ chunks }: CallStream) {
   return reader.toResult(fold.message, { totalMs: 0 }).toolCalls;
 }
 
-/** Returns the calls that a chat runs: none where one has broken arguments. */
+/** Returns the calls that a chat runs: none if one has broken arguments. */
 function run(stream: CallStream): string {
   const calls = read(stream) ?? [];
   const areWhole = calls.every(({ input, arguments: text }) => text === "" || input !== undefined);
@@ -42,11 +42,11 @@ test.each([
   ["two calls with arguments", "12"],
   ["three calls", "102"],
 ])("%s never run with the name or the arguments of another one, whatever fields are missing", (_, list) => {
-  const streams = callStreams([list]);
+  const streams = createCallStreams([list]);
   const wrong = streams.filter((stream) => {
     const calls = run(stream);
     const isRight = stream.meanings.some((meaning) => describeCalls(meaning) === calls);
-    return !isRight && (stream.isClear || (stream.isTold && calls !== "[]"));
+    return !isRight && (stream.isReadable || (stream.isUnambiguous && calls !== "[]"));
   });
   expect(streams.length).toBeGreaterThan(500);
   expect(wrong.slice(0, 3)).toEqual([]);
@@ -85,13 +85,13 @@ describe("a gateway without ids of tool calls", () => {
     ]);
   });
 
-  test("runs one tool as often as it is called, with each of the arguments", async () => {
+  test("runs a tool once for each call, with the arguments of that call", async () => {
     const { chat, ran } = readCalls(...[1, 2, 3].map((id) => call("read_note", `{"id":${id}}`)));
     await chat.send("Read all");
     expect(ran.map(([, input]) => input)).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }]);
   });
 
-  test("gets an error, and no tool runs, where arguments may belong to several calls", async () => {
+  test("rejects arguments that may belong to several calls, and runs no tool", async () => {
     const { chat, ran, requests, sent } = readCalls(
       call("refresh", ""),
       call("delete_note", ""),
@@ -109,7 +109,7 @@ describe("a gateway without ids of tool calls", () => {
     expect((await sent(1)).map(({ role }) => role)).toEqual(["user", "assistant", "tool", "tool", "user"]);
   });
 
-  test("gets no second call for a name that repeats after complete arguments", async () => {
+  test("ignores a name that repeats after complete arguments", async () => {
     const { chat, ran } = readCalls(call("delete_note", '{"id":7}'), call("delete_note", ""));
     expect(await chat.send("Delete 7")).toMatchObject({ outcome: "error" });
     expect(ran).toEqual([]);

@@ -78,7 +78,7 @@ describe("createVideoTask", () => {
     expect(await requests[0]?.json()).toEqual(request);
   });
 
-  test("gives a new task a day by the local clock, also if that clock is ahead", async () => {
+  test("can query a new task for a day by the local clock, even if that clock is ahead", async () => {
     vi.spyOn(Date, "now").mockReturnValue(seconds * 1000 + 2 * 86_400_000);
     const clock = stoppedClock();
     const { client } = createTestClient(
@@ -119,7 +119,7 @@ describe("createVideoTask", () => {
     });
   });
 
-  test("throws an error that came with HTTP 200", async () => {
+  test("throws the error of a response with status 200", async () => {
     const { client } = createTestClient(() =>
       Response.json({ error: { message: "no quota", code: "quota" } }),
     );
@@ -216,7 +216,7 @@ describe("getVideoTask", () => {
     expect(await getVideoTask(client, handle)).toMatchObject({ state: "failed", reason: "not allowed" });
   });
 
-  test("throws that an unknown id has expired after its retention time, otherwise that it was not found", async () => {
+  test("reports an unknown id as expired after its retention time, otherwise as not found", async () => {
     const { client } = createTask([() => createRefusal(404)]);
     const old = { ...handle, queryableUntil: Date.now() - 1 };
     expect(await catchError(getVideoTask(client, old))).toMatchObject({

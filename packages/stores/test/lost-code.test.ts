@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { DONE, frame, streamResponse } from "../../core/test/support/gateway.js";
-import { lose, restoreModules } from "../../core/test/support/lost-code.js";
+import { failImports, restoreModules } from "../../core/test/support/lost-code.js";
 import { checkOnly, streamCalls, streamText } from "../../core/test/support/reply-streams.js";
 import { addIds } from "../../core/test/support/stored-streams.js";
 import { until } from "./support/chat.js";
@@ -14,7 +14,7 @@ async function openPageWithout(
   modules: readonly string[],
   respond: (request: Request) => Response | Promise<Response>,
 ) {
-  lose(...modules.map((module) => (module.includes("/src/") ? module : `stores/src/${module}`)));
+  failImports(...modules.map((module) => (module.includes("/src/") ? module : `stores/src/${module}`)));
   const core = await import("@sluice/core");
   const stores = await import("@sluice/stores");
   const requests: string[] = [];

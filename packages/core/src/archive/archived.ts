@@ -57,17 +57,17 @@ export async function getArchivedMedia(
   { tasks = [], urls = [] }: ArchivedMediaQuery,
   options: RequestOptions = {},
 ): Promise<ReadonlyMap<string, ArchivedMedia>> {
-  const all = [...tasks.map((name) => ({ tasks: [name] })), ...urls.map((name) => ({ urls: [name] }))];
-  const found = new Map<string, ArchivedMedia>();
-  for (let at = 0; at < all.length; at += MAX_NAMES) {
-    const names: ArchivedMediaQuery[] = all.slice(at, at + MAX_NAMES);
+  const names = [...tasks, ...urls];
+  const copies = new Map<string, ArchivedMedia>();
+  for (let start = 0; start < names.length; start += MAX_NAMES) {
+    const end = start + MAX_NAMES;
     const body = {
-      tasks: names.flatMap(({ tasks = [] }) => tasks),
-      urls: names.flatMap(({ urls = [] }) => urls),
+      tasks: tasks.slice(start, end),
+      urls: urls.slice(Math.max(0, start - tasks.length), Math.max(0, end - tasks.length)),
     };
-    for (const { name, ...copy } of await requestFiles(client, body, options)) found.set(name, copy);
+    for (const { name, ...copy } of await requestFiles(client, body, options)) copies.set(name, copy);
   }
-  return found;
+  return copies;
 }
 
 type NamedCopy = ArchivedMedia & { readonly name: string };

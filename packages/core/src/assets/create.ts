@@ -84,7 +84,7 @@ async function createBody(
   const { URL: image, ...fields } = request;
   if (!(image instanceof Blob)) return request;
   if (encoding === "data-uri") return { ...fields, URL: await encodeImage(image, signal) };
-  // the layout is our assumption (wire, 1.71)
+  // assumed layout (wire, 1.71)
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) form.append(name, String(value));
   form.append("URL", image);

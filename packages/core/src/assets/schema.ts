@@ -12,7 +12,7 @@ import { isBase64, isHTTP, isImageDataURI } from "../base/web-address.js";
 import type { Connection } from "../transport/send.js";
 import { assetModels } from "../types/media-models.js";
 
-const required = v.pipe(v.string(), notEmpty());
+const requiredText = v.pipe(v.string(), notEmpty());
 
 const imageFile = v.pipe(
   v.blob(),
@@ -23,7 +23,7 @@ const imageFile = v.pipe(
   ),
 );
 const imageText = v.pipe(
-  required,
+  requiredText,
   v.check(
     (url) => url === "" || isHTTP(url) || isImageDataURI(url) || isBase64(url),
     "must be an http(s) URL, a data URI of an image, Base64, or a File or Blob",
@@ -37,9 +37,9 @@ const registration = v.object({
   /** The model of the registration. The only one. */
   model: v.literal("gamma-asset"),
   /** Id of an existing asset group. The spec shows no way to create one. Not empty. */
-  GroupId: required,
+  GroupId: requiredText,
   /** Name of the asset. Not empty. */
-  Name: required,
+  Name: requiredText,
   /** Kind of the asset. Images are the only kind. */
   AssetType: v.picklist(assetModels["gamma-asset"].types),
   /** The image: an http(s) URL, a data URI, plain Base64, or a `File` or `Blob` of an image, which is not empty. */
@@ -73,8 +73,8 @@ export function checkAssetRequest(request: unknown): CheckResult {
 }
 
 /**
- * Checks a request as `createAsset` does, for an add-on that works before it sends: a request that breaks a rule is not
- * worth an upload. Emits the warnings in development. `checks: false` accepts any request.
+ * Checks a request as `createAsset` does, for an add-on that uploads the image before it sends the request. Emits the
+ * warnings in development. `checks: false` accepts any request.
  *
  * @throws {ValidationError} if the request breaks a rule
  * @example

@@ -24,8 +24,8 @@ export const assets = defineTask<Asset, ActiveAsset, AssetHandle>({
   failure: "failed",
   intervalMs: 3000,
   deadlineMs: 300_000,
-  late: (ms) => `the asset was not ready after ${ms} ms (deadlineMs); wait again by its id`,
-  route:
+  deadlineText: (ms) => `the asset was not ready after ${ms} ms (deadlineMs); wait again by its id`,
+  advice:
     "add assets to its `routes`, and set its `gateway.assetLookup` to the path that the client's assetLookup has",
   toHandle: (asset) => createAssetHandle(typeof asset === "string" ? asset : asset.id),
   assertReady: (client) => void assertLookup(client, "an asset"),
@@ -44,9 +44,9 @@ export const assets = defineTask<Asset, ActiveAsset, AssetHandle>({
         },
         options,
       );
-    const looked =
+    const response =
       typeof lookup === "string" ? request(lookup, { Id: handle.id }) : lookup(handle.id, request);
-    return { task: parseAsset(handle, await rejectOnAbort(looked, options.signal)) };
+    return { task: parseAsset(handle, await rejectOnAbort(response, options.signal)) };
   },
   toFailure(asset, handle) {
     const why = asset.reason === undefined ? "" : `, ${asset.reason}`;
@@ -56,7 +56,7 @@ export const assets = defineTask<Asset, ActiveAsset, AssetHandle>({
 });
 
 /**
- * Looks up an asset once, through the client's `assetLookup`; the spec shows no endpoint for it.
+ * Looks up an asset once, through the client's `assetLookup`. The spec shows no endpoint for a lookup.
  *
  * @param asset the handle that `createAsset` returned, also from JSON, or the id alone
  * @throws {ConfigurationError} when the client lacks an `assetLookup`
@@ -82,7 +82,7 @@ export function getAsset(
 /**
  * Watches an asset until it is active or has failed: usually 6 to 9 seconds, and up to 2 minutes under load
  * (spec, POST /gamma/asset/CreateAsset). Iterate it for a snapshot after each change; the last one is `active` or
- * `failed`. Or await `result()` for the asset that can be used. Failed lookups (429, 5xx, the network) do not end it.
+ * `failed`. Or await `result()` for the active asset. Failed lookups (429, 5xx, the network) do not end the watch.
  *
  * @throws {TaskError} from `result()` when its preparation fails
  * @throws {TimeoutError} phase `deadline`; watch again with the same handle to continue
@@ -103,11 +103,12 @@ export function watchAsset(
 /**
  * Returns the client's asset lookup.
  *
+ * @param subject first words of the error's message
  * @throws {ConfigurationError} when the client has none
  */
-function assertLookup({ gateway: { assetLookup } }: Client, what: string): AssetLookup {
+function assertLookup({ gateway: { assetLookup } }: Client, subject: string): AssetLookup {
   if (assetLookup) return assetLookup;
-  throw new ConfigurationError(`${what} can't be looked up: give createClient() gateway: { assetLookup }`);
+  throw new ConfigurationError(`${subject} can't be looked up: give createClient() gateway: { assetLookup }`);
 }
 
 /**
@@ -129,11 +130,11 @@ function parseAsset(handle: AssetHandle, raw: unknown): Asset {
       path,
       body: excerpt(toJSONText(raw) ?? ""),
     });
-  const word = status.toLowerCase();
-  const reason = word === "failed" ? findAssetReason(raw as Record<string, unknown>) : undefined;
+  const state = status.toLowerCase();
+  const reason = state === "failed" ? findAssetReason(raw as Record<string, unknown>) : undefined;
   return {
     ...handle,
-    state: word === "active" || word === "failed" ? word : "pending",
+    state: state === "active" || state === "failed" ? state : "pending",
     rawStatus: status,
     ...(reason !== undefined && { reason }),
     ...(url && { temporaryURL: { forDisplayOnly: url } }),

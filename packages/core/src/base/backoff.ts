@@ -2,7 +2,7 @@ import { type Clock, rejectOnAbort } from "./clock.js";
 
 /** Limits of a {@link Backoff}. */
 export interface BackoffLimits {
-  /** Number of waits in a row without progress. 0: the first failure is final. */
+  /** Largest number of waits in a row without progress. 0: the first failure is final. */
   readonly limit: number;
   /** Longest first wait in milliseconds. Each further wait may be twice as long. */
   readonly firstMs: number;

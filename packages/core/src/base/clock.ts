@@ -35,21 +35,21 @@ export function toIdleClock(clock: Clock): Clock {
   return clock === systemClock ? idleClock : clock;
 }
 
-let date = 0;
-let time = 0;
+let lastDate = 0;
+let lastTime = 0;
 
 /**
- * Reads a clock for each piece of a stream, to the millisecond. Browsers take ten times as long for `performance.now()`
- * as for the date. The date may jump, so it only shows that time has passed.
+ * Reads a clock once for each millisecond of the date, for code that runs for each piece of a stream. Browsers take ten
+ * times as long for `performance.now()` as for `Date.now()`. The date may jump, so it is not used as the time.
  */
 export function readCoarseTime(clock: Clock): number {
   if (clock.now !== systemClock.now) return clock.now();
-  const current = Date.now();
-  if (current !== date) {
-    date = current;
-    time = clock.now();
+  const date = Date.now();
+  if (date !== lastDate) {
+    lastDate = date;
+    lastTime = clock.now();
   }
-  return time;
+  return lastTime;
 }
 
 function createSleep(keepsAlive: boolean): Clock["sleep"] {
@@ -57,13 +57,13 @@ function createSleep(keepsAlive: boolean): Clock["sleep"] {
     new Promise((resolve, reject) => {
       const timer = setTimeout(
         () => {
-          ignoreAbort();
+          removeListener();
           resolve();
         },
         Math.min(ms, LONGEST_TIMER_MS),
       );
       if (!keepsAlive) (timer as { readonly unref?: () => void }).unref?.();
-      const ignoreAbort = addAbortListener(signal, () => {
+      const removeListener = addAbortListener(signal, () => {
         clearTimeout(timer);
         reject(signal?.reason);
       });
@@ -94,11 +94,11 @@ export function callAfter(clock: Clock, ms: number, cancelled: AbortSignal, act:
 }
 
 /**
- * Calls `late` after `ms` milliseconds and one more task. When a frozen page resumes, its timer and the response are
+ * Calls `act` after `ms` milliseconds and one more task. When a frozen page resumes, its timer and the response are
  * due together, and the response must win.
  */
-export function callAtLimit(clock: Clock, ms: number, cancelled: AbortSignal, late: () => void): void {
-  callAfter(clock, ms, cancelled, () => callAfter(clock, 0, cancelled, late));
+export function callAtLimit(clock: Clock, ms: number, cancelled: AbortSignal, act: () => void): void {
+  callAfter(clock, ms, cancelled, () => callAfter(clock, 0, cancelled, act));
 }
 
 /** Work in flight. Its signal aborts with the caller's signal, after a time limit, or through `abort`. */
@@ -112,12 +112,12 @@ export interface Span {
 }
 
 /**
- * Opens a span of at most `ms` milliseconds. `late` returns the abort reason for the time limit.
+ * Opens a span of at most `ms` milliseconds. `createReason` returns the abort reason for the time limit.
  *
  * @example
  * ```ts
- * const late = () => new DOMException("no response within 10 s", "TimeoutError");
- * const span = openSpan(client.clock, signal, 10_000, late);
+ * const createReason = () => new DOMException("no response within 10 s", "TimeoutError");
+ * const span = openSpan(client.clock, signal, 10_000, createReason);
  * try {
  *   await fetch("/tool", { signal: span.signal });
  * } finally {
@@ -129,20 +129,19 @@ export function openSpan(
   clock: Clock,
   caller: AbortSignal | undefined,
   ms: number,
-  late: () => unknown,
+  createReason: () => unknown,
 ): Span {
   const controller = new AbortController();
   const ended = new AbortController();
   // a caller's signal may outlive thousands of spans, so each span removes its listener
-  const ignoreCaller = addAbortListener(caller, () => controller.abort(caller?.reason));
-  callAfter(clock, ms, ended.signal, () => controller.abort(late()));
+  const removeListener = addAbortListener(caller, () => controller.abort(caller?.reason));
+  callAfter(clock, ms, ended.signal, () => controller.abort(createReason()));
   return {
     signal: controller.signal,
     abort: (reason) => controller.abort(reason),
-    // nothing reads this reason. Without `null` the platform would create an error with a stack, which took a tenth of
-    // a short call's time
     end() {
-      ignoreCaller();
+      removeListener();
+      // without `null`, the platform creates an error with a stack: a tenth of a short call's time
       ended.abort(null);
     },
   };
@@ -158,15 +157,16 @@ export function openSpan(
  */
 export function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   return new Promise((resolve, reject) => {
-    const ignoreAbort = addAbortListener(signal, () => reject(signal?.reason));
-    promise.then(resolve, reject).then(ignoreAbort);
+    const removeListener = addAbortListener(signal, () => reject(signal?.reason));
+    promise.then(resolve, reject).then(removeListener);
   });
 }
 
 /**
  * Waits for `promise` for at most `ms` milliseconds. After that, the work continues and its result is ignored.
  *
- * @throws a `DOMException` named `TimeoutError` that begins with `what`; what `promise` rejects with
+ * @param what subject of the error's message
+ * @throws a `DOMException` named `TimeoutError`; the error of `promise`
  * @example
  * ```ts
  * const records = await awaitWithin(client.clock, 3000, storage.read("notes"), "the storage");
@@ -178,7 +178,7 @@ export async function awaitWithin<T>(
   promise: Promise<T>,
   what: string,
 ): Promise<T> {
-  const createLateError = () => new DOMException(`${what} did not respond within ${ms} ms`, "TimeoutError");
-  const { signal, end } = openSpan(clock, undefined, ms, createLateError);
+  const createReason = () => new DOMException(`${what} did not respond within ${ms} ms`, "TimeoutError");
+  const { signal, end } = openSpan(clock, undefined, ms, createReason);
   return rejectOnAbort(promise, signal).finally(end);
 }

@@ -1,22 +1,22 @@
 /**
- * Finds the entry of `known` that `given` probably means. It has the same letters and digits in another case or with
- * other separators (`maxTokens` for `max_tokens`), or at most a third of the characters differ.
+ * Finds the entry of `known` that `given` probably means. Case and separators are ignored (`maxTokens` for `max_tokens`),
+ * and at most a third of the letters and digits differ.
  */
 export function findNearest(given: string, known: readonly string[]): string | undefined {
   const typed = normalizeName(given);
-  let found: string | undefined;
+  let nearest: string | undefined;
   let minEdits = Number.POSITIVE_INFINITY;
   for (const name of known) {
-    const letters = normalizeName(name);
-    const maxEdits = Math.min(minEdits - 1, Math.ceil(letters.length / 3));
+    const candidate = normalizeName(name);
+    const maxEdits = Math.min(minEdits - 1, Math.ceil(candidate.length / 3));
     // the edit distance is at least the difference in length
-    if (Math.abs(letters.length - typed.length) > maxEdits) continue;
-    const edits = countEdits(typed, letters);
+    if (Math.abs(candidate.length - typed.length) > maxEdits) continue;
+    const edits = countEdits(typed, candidate);
     if (edits > maxEdits) continue;
-    found = name;
+    nearest = name;
     minEdits = edits;
   }
-  return found;
+  return nearest;
 }
 
 /**
@@ -36,16 +36,17 @@ function normalizeName(name: string): string {
   return name.toLowerCase().replace(/[\W_]/g, "");
 }
 
-/** Computes the Levenshtein distance, row by row. */
+/** Computes the Levenshtein distance. `row` has the distances from the read part of `from` to each start of `to`. */
 function countEdits(from: string, to: string): number {
   let row = [...Array(to.length + 1).keys()];
   for (const [index, character] of [...from].entries()) {
-    const above = row;
-    let left = index + 1;
-    row = above.map((straight, column) => {
-      const diagonal = (above[column - 1] ?? Infinity) - Number(to[column - 1] === character);
-      if (column > 0) left = Math.min(left, straight, diagonal) + 1;
-      return left;
+    let edits = index + 1;
+    row = row.map((deleted, column) => {
+      if (column === 0) return edits;
+      const inserted = edits;
+      const replaced = (row[column - 1] as number) - Number(to[column - 1] === character);
+      edits = Math.min(inserted, deleted, replaced) + 1;
+      return edits;
     });
   }
   return row[to.length] as number;

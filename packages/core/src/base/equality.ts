@@ -4,7 +4,8 @@ import { createRandomId } from "./random-id.js";
 /** Computes the 32-bit FNV-1a hash of a text. */
 function hashText(text: string): number {
   let hash = 0x811c9dc5;
-  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  for (let index = 0; index < text.length; index += 1)
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
   return hash >>> 0;
 }
 
@@ -19,5 +20,5 @@ function hashText(text: string): number {
  */
 export function hashToId(value: unknown): string {
   const text = typeof value === "string" ? value : (toJSONText(value) ?? createRandomId());
-  return [0, 1, 2, 3].map((word) => hashText(`${word} ${text}`)).join("-");
+  return [0, 1, 2, 3].map((salt) => hashText(`${salt} ${text}`)).join("-");
 }

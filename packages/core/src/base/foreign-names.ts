@@ -1,17 +1,17 @@
 import type { Advice } from "./unknown-options.js";
 
-/* Loaded in development. Names from other libraries, with their replacements here. */
+/* Loaded in development. Advice for options and fields that have other names in other libraries. */
 
-const formatAdvice = (names: Advice): Advice =>
-  Object.fromEntries(Object.entries(names).map(([name, other]) => [name, `give \`${other}\``]));
+const formatAdvice = (replacements: Advice): Advice =>
+  Object.fromEntries(Object.entries(replacements).map(([name, ours]) => [name, `give \`${ours}\``]));
 
-const send = formatAdvice({
+const requestOptions = formatAdvice({
   maxRetries: "retry: { limit }",
   abortSignal: "signal",
 });
 
 /** Request parameters by their names in other libraries. */
-const renamed: Advice = {
+const renamedParams: Advice = {
   maxTokens: "max_tokens",
   maxOutputTokens: "max_tokens",
   max_completion_tokens: "max_tokens",
@@ -21,14 +21,16 @@ const renamed: Advice = {
 };
 const params =
   "temperature max_tokens top_p stop thinking reasoning_effort response_format tool_choice".split(" ");
-const address = "the address is `baseURL` of createClient()";
+const addressAdvice = "the address is `baseURL` of createClient()";
 
 const functions: Readonly<Record<string, Advice>> = {
-  createClient: { ...send, ...formatAdvice({ defaultHeaders: "headers", url: "baseURL" }) },
+  createClient: { ...requestOptions, ...formatAdvice({ defaultHeaders: "headers", url: "baseURL" }) },
   "createChatStore or useChatStream": {
     ...formatAdvice(Object.fromEntries(params.map((name) => [name, `params: { ${name} }`]))),
     ...formatAdvice(
-      Object.fromEntries(Object.entries(renamed).map(([other, name]) => [other, `params: { ${name} }`])),
+      Object.fromEntries(
+        Object.entries(renamedParams).map(([other, name]) => [other, `params: { ${name} }`]),
+      ),
     ),
     ...formatAdvice({
       system: "instructions",
@@ -37,13 +39,13 @@ const functions: Readonly<Record<string, Advice>> = {
       prepareSendMessagesRequest: "prepareMessages",
       body: "params",
     }),
-    api: address,
-    transport: address,
+    api: addressAdvice,
+    transport: addressAdvice,
     onToolCall: "give `execute` to defineTool()",
   },
   "createImageStore or useImages": { prompt: "give it to generate({ prompt })" },
   "createVideoTaskStore or useVideoTask": formatAdvice({ id: "taskId" }),
-  "a request": send,
+  "a request": requestOptions,
   "a message": formatAdvice({ attachments: "images", files: "images" }),
   defineTool: formatAdvice({
     parameters: "inputSchema",
@@ -54,12 +56,12 @@ const functions: Readonly<Record<string, Advice>> = {
 };
 
 /** Returns advice for the options of a function that have other names in other libraries. */
-export function findAdvice(of: string): Advice {
-  return functions[of] ?? {};
+export function findAdvice(functionName: string): Advice {
+  return functions[functionName] ?? {};
 }
 
-const asSystem = 'begin `messages` with { role: "system", content: "…" }; a store has `instructions`';
-const afterRequest = Object.fromEntries(
+const systemAdvice = 'begin `messages` with { role: "system", content: "…" }; a store has `instructions`';
+const lastArgument = Object.fromEntries(
   ["signal", "abortSignal", "headers", "timeout", "retry"].map((name) => [
     name,
     `it belongs in the last argument, { ${name.replace("abortSignal", "signal")} }`,
@@ -68,9 +70,9 @@ const afterRequest = Object.fromEntries(
 
 const fields: Readonly<Record<string, Advice>> = {
   chat: {
-    ...formatAdvice(renamed),
-    system: asSystem,
-    instructions: asSystem,
+    ...formatAdvice(renamedParams),
+    system: systemAdvice,
+    instructions: systemAdvice,
     onFinish: "await `result()` of the stream",
     tools: "this model calls no tools: use alpha-v4.1-flash",
   },
@@ -85,6 +87,7 @@ const fields: Readonly<Record<string, Advice>> = {
 /** Returns advice for an unknown field of a request, by its path and the warning's rule. */
 export function findFieldAdvice(path: string, rule: string): string | undefined {
   if (!rule.endsWith(".unknown-field")) return undefined;
-  const known: Advice = { ...afterRequest, ...fields[rule.split(".")[0] ?? ""] };
-  return Object.hasOwn(known, path) ? known[path] : undefined;
+  const [resource = ""] = rule.split(".");
+  const advice: Advice = { ...lastArgument, ...fields[resource] };
+  return Object.hasOwn(advice, path) ? advice[path] : undefined;
 }

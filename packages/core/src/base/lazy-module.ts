@@ -1,8 +1,8 @@
 /** A module that is loaded later. */
 export interface LazyModule<Module> {
   /**
-   * The module; undefined before it is loaded. The module instead of its promise: in a Worker, a request must not wait
-   * for a promise of another request.
+   * The module; undefined before it is loaded. It is not a promise, because a request in a Worker must not wait for a
+   * promise of another request.
    */
   readonly loaded: Module | undefined;
   /** Loads the module. Rejects if that fails, and a later call tries again. */

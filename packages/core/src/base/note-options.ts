@@ -1,7 +1,7 @@
 import { ConfigurationError, type Issue, isGatewayError } from "../types/errors.js";
 import { findNearest, formatSuggestion } from "./did-you-mean.js";
 import { createLazyModule } from "./lazy-module.js";
-import type { WithOptions } from "./option-names.js";
+import type { OptionsOwner } from "./option-names.js";
 
 /*
  * Help for developers. Each function tests `process.env.NODE_ENV` itself, because bundlers replace the expression in
@@ -25,21 +25,21 @@ interface Warner {
  * noteOptions("createUploadStore", { use: "reference_image" }, client);
  * ```
  */
-export function noteOptions(of: WithOptions, options: unknown, client: Warner): void {
+export function noteOptions(functionName: OptionsOwner, options: unknown, client: Warner): void {
   assertClient(client);
-  noteUnknownOptions(of, options, client);
+  noteUnknownOptions(functionName, options, client);
 }
 
-/** The names of all options. `import()` of a loaded module takes longer than the check. */
+/** Kept after the first load, because `import()` of a loaded module takes longer than the check. */
 const optionNames = /* @__PURE__ */ createLazyModule(() => import("./option-names.js"));
 
 /** Warns about unknown and unusable options, for a caller without a client. Does nothing in production. */
-export function noteUnknownOptions(of: WithOptions, options: unknown, client: Warner): void {
+export function noteUnknownOptions(functionName: OptionsOwner, options: unknown, client: Warner): void {
   try {
     if (process.env.NODE_ENV !== "production")
       optionNames
         .load()
-        .then(({ warnOfOptions }) => warnOfOptions(of, options, client.warn))
+        .then(({ warnOfOptions }) => warnOfOptions(functionName, options, client.warn))
         .catch(() => {});
   } catch {}
 }
@@ -120,18 +120,18 @@ export function addHint(issue: { message: string }, given: unknown, known: reado
 }
 
 /** Suggests a misspelled field for the `issue` of a missing field. Not in production. */
-export function addMisspellingHint(issue: { message: string }, broken: Broken): void {
+export function addMisspellingHint(issue: { message: string }, missing: MissingField): void {
   try {
-    if (process.env.NODE_ENV !== "production" && !broken.message && broken.input === undefined) {
-      const { input: around, key } = broken.path?.at(-1) ?? {};
-      const name = findNearest(String(key), Object.keys(around ?? {}));
+    if (process.env.NODE_ENV !== "production" && !missing.message && missing.input === undefined) {
+      const { input: parent, key } = missing.path?.at(-1) ?? {};
+      const name = findNearest(String(key), Object.keys(parent ?? {}));
       if (name) issue.message += `; did you misspell it as \`${name}\`?`;
     }
   } catch {}
 }
 
 /** The fields of a valibot issue that identify a missing field. */
-interface Broken {
+interface MissingField {
   readonly message: string;
   readonly input: unknown;
   readonly path?: readonly { readonly input: unknown; readonly key: unknown }[] | undefined;

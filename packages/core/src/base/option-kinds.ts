@@ -3,21 +3,22 @@ import type { Issue } from "../types/errors.js";
 /* Loaded in development: option values that would fail later or have no effect. */
 
 /** A kind of value: its check, and the advice for other values. */
-type Kind = readonly [holds: (value: unknown) => boolean, remedy: string];
+type Kind = readonly [isUsable: (value: unknown) => boolean, advice: string];
 
 const isFunction = (value: unknown) => typeof value === "function";
 const isObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
 const hasMethods = (value: unknown, ...names: readonly string[]) =>
   isObject(value) && names.every((name) => isFunction((value as Record<string, unknown>)[name]));
-const isWait = (value: unknown) => typeof value === "number" && value >= 0;
+const isNotNegative = (value: unknown) => typeof value === "number" && value >= 0;
 
 const callback: Kind = [isFunction, "give a function"];
-const settings: Kind = [
+const limits: Kind = [
   (value) =>
-    isObject(value) && Object.values(value as object).every((each) => each === undefined || isWait(each)),
+    isObject(value) &&
+    Object.values(value as object).every((limit) => limit === undefined || isNotNegative(limit)),
   "give numbers from 0 up, as { totalMs: 60_000 } or { limit: 2 }",
 ];
-const busy = ["reject", "queue", "replace", "join"];
+const busyActions = ["reject", "queue", "replace", "join"];
 
 const kinds: Readonly<Record<string, Kind>> = {
   fetch: callback,
@@ -39,8 +40,8 @@ const kinds: Readonly<Record<string, Kind>> = {
     (value) => isFunction(value) || typeof value === "object",
     'give an object, { "x-name": "value" }',
   ],
-  timeout: settings,
-  retry: settings,
+  timeout: limits,
+  retry: limits,
   gateway: [isObject, "give { assetLookup, parseVideoTask, includeUsage }"],
   params: [isObject, "give an object of the request's fields, { max_tokens: 500 }"],
   signal: [
@@ -51,7 +52,10 @@ const kinds: Readonly<Record<string, Kind>> = {
     (value) => typeof value === "string" || isFunction(value),
     "give a text, or a function that returns one",
   ],
-  whenBusy: [(value) => busy.includes(String(value)), `give one of ${busy.slice(0, 3).join(", ")}`],
+  whenBusy: [
+    (value) => busyActions.includes(String(value)),
+    `give one of ${busyActions.slice(0, 3).join(", ")}`,
+  ],
   maxSteps: [(value) => Number.isInteger(value) && Number(value) > 0, "give a whole number from 1 up"],
   images: [Array.isArray, "give a list of files or URLs"],
   outputSchema: [
@@ -70,28 +74,33 @@ const kinds: Readonly<Record<string, Kind>> = {
   ],
 };
 
-/** Returns an issue for each option with an unusable value, and for tools that share a name. */
+/**
+ * Returns an issue for each option with an unusable value, and for tools that share a name.
+ *
+ * @param path prefix of the issues' paths
+ * @param names the options of the function, separated by spaces
+ */
 export function findUnusableOptions(path: string, names: string, options: unknown): Issue[] {
   if (!isObject(options)) return [];
   const known = names.split(/\s+/);
-  const createIssue = (at: string, message: string) => ({ path: at, message, rule: "options.kind" });
-  const odd = Object.entries(options as object).flatMap(([name, value]) => {
-    const [holds, remedy] = kinds[name] ?? [];
-    if (!holds || !known.includes(name) || value === undefined || value === null || holds(value)) return [];
-    return createIssue(`${path}.${name}`, `can't be used: ${remedy}`);
+  const createIssue = (path: string, message: string) => ({ path, message, rule: "options.kind" });
+  const unusable = Object.entries(options as object).flatMap(([name, value]) => {
+    const [isUsable, advice] = kinds[name] ?? [];
+    if (!isUsable || !known.includes(name) || value === undefined || value === null) return [];
+    return isUsable(value) ? [] : createIssue(`${path}.${name}`, `can't be used: ${advice}`);
   });
   // a signal inherits its fields, so the loop above does not see them
   const isSignal = "aborted" in (options as object);
-  const twice = findSharedName((options as { tools?: unknown }).tools);
+  const sharedName = findSharedName((options as { tools?: unknown }).tools);
   return [
-    ...odd,
+    ...unusable,
     ...(isSignal ? [createIssue(path, "is a signal: give { signal }")] : []),
-    ...(twice === undefined
+    ...(sharedName === undefined
       ? []
       : [
           createIssue(
             `${path}.tools`,
-            `has two tools called "${twice}", and only the first would run: rename one`,
+            `has two tools called "${sharedName}", and only the first would run: rename one`,
           ),
         ]),
   ];
@@ -100,5 +109,5 @@ export function findUnusableOptions(path: string, names: string, options: unknow
 /** Returns a name that two tools share. The model calls a tool by name, so only the first one would run. */
 function findSharedName(tools: unknown): string | undefined {
   const names: readonly string[] = Array.isArray(tools) ? tools.map((tool) => tool?.name) : [];
-  return names.find((name, at) => name !== undefined && names.indexOf(name) !== at);
+  return names.find((name, index) => name !== undefined && names.indexOf(name) !== index);
 }

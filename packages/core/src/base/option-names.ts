@@ -3,21 +3,24 @@ import { findAdvice } from "./foreign-names.js";
 import { findUnusableOptions } from "./option-kinds.js";
 import { findUnknownOptions } from "./unknown-options.js";
 
-/* Loaded in development. `tests/rules/option-names.test.ts` compares the names with the types. */
+/*
+ * Loaded in development. Each list has the names of options, separated by spaces. `tests/rules/option-names.test.ts` compares the
+ * names with the types.
+ */
 
-const sent = "headers timeout retry checks";
-const request = `signal ${sent} idempotencyKey`;
+const send = "headers timeout retry checks";
+const request = `signal ${send} idempotencyKey`;
 const watch = "presence intervalMs pollInBackground";
 /** The options of `TaskStoreOptions`. */
-const task = `${watch} whenBusy ${sent} onCreate onSuccess onError`;
+const task = `${watch} whenBusy ${send} onCreate onSuccess onError`;
 
 /** The options of each function, and of its hook. */
 const functions = {
   createClient: `baseURL apiKey headers credentials user fetch timeout retry idempotencyKeys uploads
     resume gateway onEvent clock random dangerouslyAllowBrowser`,
   "createChatStore or useChatStream": `model params id initialMessages instructions prepareMessages tools maxSteps outputSchema whenBusy
-    throttleMs ${sent} storage runner onFinish onError`,
-  "createImageStore or useImages": `id model params whenBusy ${sent} onSuccess onError`,
+    throttleMs ${send} storage runner onFinish onError`,
+  "createImageStore or useImages": `id model params whenBusy ${send} onSuccess onError`,
   "createVideoTaskStore or useVideoTask": `taskId enabled select storage ${task}`,
   "createVideoTaskList or useVideoTasks": `storage ${watch}`,
   "createAssetStore or useAsset": `assetId groupId prepare encoding ${task}`,
@@ -50,23 +53,29 @@ const paths: Readonly<Record<string, string>> = { "a request": "options", "a mes
 const reported = new WeakMap<object, Set<string>>();
 
 /** Warns about each unknown or unusable option, once for each path. */
-export function warnOfOptions(of: WithOptions, options: unknown, warn: (issue: Issue) => void): void {
-  const paths = reported.get(warn) ?? new Set();
-  reported.set(warn, paths);
-  for (const issue of findOptionIssues(of, typeof options === "function" ? options() : options)) {
-    if (paths.has(issue.path)) continue;
-    paths.add(issue.path);
+export function warnOfOptions(
+  functionName: OptionsOwner,
+  options: unknown,
+  warn: (issue: Issue) => void,
+): void {
+  const reportedPaths = reported.get(warn) ?? new Set();
+  reported.set(warn, reportedPaths);
+  const values = typeof options === "function" ? options() : options;
+  for (const issue of findOptionIssues(functionName, values)) {
+    if (reportedPaths.has(issue.path)) continue;
+    reportedPaths.add(issue.path);
     warn(issue);
   }
 }
 
 /** A function with options, by its name in warnings. A store that is not listed has the options of every task store. */
-export type WithOptions = keyof typeof functions | `create${string}Store or use${string}`;
+export type OptionsOwner = keyof typeof functions | `create${string}Store or use${string}`;
 
-function findOptionIssues(of: WithOptions, options: unknown): Issue[] {
+function findOptionIssues(functionName: OptionsOwner, options: unknown): Issue[] {
   const listed: Readonly<Record<string, string>> = functions;
-  const names = listed[of] ?? `taskId ${task}`;
-  const path = paths[of] ?? of.replace(/ .*/, "");
-  const known = { names, path, nested, advice: findAdvice(of) };
-  return [...findUnknownOptions(of, known, options), ...findUnusableOptions(path, names, options)];
+  const names = listed[functionName] ?? `taskId ${task}`;
+  // of a store and its hook, the path names the store
+  const path = paths[functionName] ?? functionName.replace(/ .*/, "");
+  const known = { names, path, nested, advice: findAdvice(functionName) };
+  return [...findUnknownOptions(functionName, known, options), ...findUnusableOptions(path, names, options)];
 }

@@ -3,11 +3,10 @@ import { ConfigurationError, toError } from "../types/errors.js";
 declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
 /** Globals that the client uses after it has sent a request. Without them, a paid response would be lost. */
-const needed = "AbortController TextDecoder TextEncoder URL performance queueMicrotask";
+const requiredGlobals = "AbortController TextDecoder TextEncoder URL performance queueMicrotask";
 
 /**
- * Checks in development that this platform can read a response, and the option `signal`, before the client sends
- * anything.
+ * Checks the platform and the option `signal`, in development, before the client sends anything.
  *
  * @throws {ConfigurationError} for a missing global and a wrong `signal`
  */
@@ -20,7 +19,7 @@ export function assertPlatform(options: { readonly signal?: object | undefined }
 }
 
 function findPlatformProblem({ signal }: { readonly signal?: object | undefined }): string | undefined {
-  const missing = needed.split(" ").find((name) => !(name in globalThis));
+  const missing = requiredGlobals.split(" ").find((name) => !(name in globalThis));
   if (missing)
     return `this platform has no ${missing}: load a polyfill before the first import; nothing was sent`;
   return signal && !("aborted" in signal)

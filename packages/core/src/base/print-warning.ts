@@ -5,7 +5,8 @@ const printed = new Set<string>();
 /** Largest number of printed warnings. Unknown fields can have any number of names. */
 const MAX_PRINTED = 1000;
 
-function isFirst(key: string): boolean {
+/** Remembers a warning. Returns false if it was printed before, or if too many were. */
+function addPrinted(key: string): boolean {
   if (printed.has(key) || printed.size === MAX_PRINTED) return false;
   printed.add(key);
   return true;
@@ -13,12 +14,11 @@ function isFirst(key: string): boolean {
 
 /** Prints a warning, once for each rule and path. Loaded in development, by a client without `onEvent`. */
 export function printWarning({ path, message, rule }: Issue): void {
-  if (!isFirst(`${rule} ${path.replace(/\d+/g, "0")}`)) return;
-  const instead = message.endsWith("?") ? undefined : findFieldAdvice(path, rule);
+  if (!addPrinted(`${rule} ${path.replace(/\d+/g, "0")}`)) return;
+  const hasSuggestion = message.endsWith("?");
+  const advice = hasSuggestion ? undefined : findFieldAdvice(path, rule);
   // biome-ignore lint/suspicious/noConsole: a developer without `onEvent` would never see it
-  console.warn(
-    `@sluice/core: ${path ? `${path}: ` : ""}${message}${instead ? `; ${instead}` : ""} (${rule})`,
-  );
+  console.warn(`@sluice/core: ${path ? `${path}: ` : ""}${message}${advice ? `; ${advice}` : ""} (${rule})`);
 }
 
 /** Proxy error codes that an operator or a developer has to fix. */
@@ -36,7 +36,7 @@ const SETUP_CODES = [
  */
 export function printMistake(error: AnyGatewayError): void {
   const { name, message } = error;
-  if (!isMistake(error) || !isFirst(`${name} ${message}`)) return;
+  if (!isMistake(error) || !addPrinted(`${name} ${message}`)) return;
   // biome-ignore lint/suspicious/noConsole: a developer would never see it
   console.warn(`@sluice/core: ${name}: ${message}`);
 }

@@ -1,5 +1,6 @@
 /**
- * Creates an id of at least 122 random bits. Pages over plain HTTP lack `randomUUID`, and get four numbers.
+ * Creates an id of at least 122 random bits. Pages over plain HTTP lack `randomUUID`, so
+ * their ids are four numbers.
  *
  * @example
  * ```ts

@@ -2,15 +2,14 @@ import { chatModels } from "../types/chat-models.js";
 import type { Issue, ValidationError } from "../types/errors.js";
 import { imageModels, videoModels } from "../types/media-models.js";
 
-/* Loaded in development for a rejected request: syntax of other libraries, with its replacement here. */
+/* Loaded in development for a rejected request. Advice for requests in the syntax of other libraries. */
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A broken rule: its path without indexes, the value at the path, and the object that contains it. */
+/** The value that breaks a rule, and the object that contains it. */
 interface Broken {
-  readonly at: string;
   readonly value: unknown;
-  readonly around: Fields;
+  readonly parent: Fields;
 }
 
 const USER = '{ role: "user", content: "Hello" }';
@@ -23,69 +22,70 @@ const roles: Fields = {
   human: 'questions have the role "user"',
 };
 
-const asText = 'write { type: "text", text }';
-const asImage = `write ${IMAGE}`;
-const asCall = "calls are `tool_calls` of the assistant's message";
-const asResult = 'a result is a message: { role: "tool", tool_call_id, content }';
+const textAdvice = 'write { type: "text", text }';
+const imageAdvice = `write ${IMAGE}`;
+const callAdvice = "calls are `tool_calls` of the assistant's message";
+const resultAdvice = 'a result is a message: { role: "tool", tool_call_id, content }';
 const parts: Fields = {
-  image: asImage,
-  input_image: asImage,
-  input_text: asText,
-  output_text: asText,
-  tool_use: asCall,
-  "tool-call": asCall,
-  tool_result: asResult,
-  "tool-result": asResult,
+  image: imageAdvice,
+  input_image: imageAdvice,
+  input_text: textAdvice,
+  output_text: textAdvice,
+  tool_use: callAdvice,
+  "tool-call": callAdvice,
+  tool_result: resultAdvice,
+  "tool-result": resultAdvice,
   file: "the models read text and images: send the file's text",
 };
 
-const findEntry = (names: Fields, value: unknown) =>
-  typeof value === "string" && Object.hasOwn(names, value) ? String(names[value]) : undefined;
-const findGiven = (around: Fields, ...names: readonly string[]) =>
-  names.find((name) => around[name] !== undefined);
+const findAdvice = (adviceByValue: Fields, value: unknown) =>
+  typeof value === "string" && Object.hasOwn(adviceByValue, value) ? String(adviceByValue[value]) : undefined;
+const findPresent = (parent: Fields, ...names: readonly string[]) =>
+  names.find((name) => parent[name] !== undefined);
 
-/** Suggests the function that a model belongs to. */
+/** Suggests the function that accepts the model. */
 const suggestFunction = ({ value }: Broken) => {
-  const is = (models: object) => typeof value === "string" && Object.hasOwn(models, value);
-  if (is(chatModels)) return `${value} is a chat model: use streamChat or completeChat`;
-  if (is(imageModels)) return `${value} is an image model: use generateImages`;
-  return is(videoModels) ? `${value} is a video model: use createVideoTask` : undefined;
+  const isIn = (models: object) => typeof value === "string" && Object.hasOwn(models, value);
+  if (isIn(chatModels)) return `${value} is a chat model: use streamChat or completeChat`;
+  if (isIn(imageModels)) return `${value} is an image model: use generateImages`;
+  return isIn(videoModels) ? `${value} is a video model: use createVideoTask` : undefined;
 };
 
 const chat: Readonly<Record<string, (broken: Broken) => string | undefined>> = {
-  messages({ value, around }) {
+  messages({ value, parent }) {
     if (value !== undefined) return `write a list, [${USER}]`;
-    const other = findGiven(around, "prompt", "input", "contents");
+    const other = findPresent(parent, "prompt", "input", "contents");
     return `write [${USER}]${other ? ` in place of \`${other}\`` : ""}`;
   },
   model: suggestFunction,
   "messages.*": () => `write ${USER}`,
-  "messages.*.role": ({ value }) => findEntry(roles, value),
-  "messages.*.content": ({ value, around }) => {
-    if (Array.isArray(around["parts"])) return "join the texts of `parts` into `content`";
-    return around["role"] === "tool" && value ? "write text, JSON.stringify(result)" : undefined;
+  "messages.*.role": ({ value }) => findAdvice(roles, value),
+  "messages.*.content": ({ value, parent }) => {
+    if (Array.isArray(parent["parts"])) return "join the texts of `parts` into `content`";
+    return parent["role"] === "tool" && value ? "write text, JSON.stringify(result)" : undefined;
   },
-  "messages.*.content.*.type": ({ value }) => findEntry(parts, value),
+  "messages.*.content.*.type": ({ value }) => findAdvice(parts, value),
   "messages.*.content.*.image_url": () => 'write { url: "https://…" }',
   tools: () => `write a list, [${TOOL}]`,
-  "tools.*.function": ({ around }) =>
-    typeof around["definition"] === "function"
+  "tools.*.function": ({ parent }) =>
+    typeof parent["definition"] === "function"
       ? "write `await tool.definition()`; stores take tools of defineTool() as they are"
       : `write ${TOOL}`,
 };
 
+/** Functions that suggest a fix, by resource, then by path without indexes. */
 const hints: Readonly<Record<string, typeof chat>> = {
   chat,
   image: {
     model: suggestFunction,
-    prompt: ({ around }) => (findGiven(around, "messages", "input") ? 'write `prompt: "…"`' : undefined),
+    prompt: ({ parent }) => (findPresent(parent, "messages", "input") ? 'write `prompt: "…"`' : undefined),
   },
   video: {
     model: suggestFunction,
-    input: ({ value, around }) =>
-      typeof value === "string" || "prompt" in around ? "write `input: { prompt }`" : undefined,
-    content: ({ around }) =>
-      "prompt" in around ? 'write `content: [{ type: "text", text: "…" }]`' : undefined,
+    input: ({ value, parent }) =>
+      typeof value === "string" || "prompt" in parent ? "write `input: { prompt }`" : undefined,
+    content: ({ parent }) =>
+      "prompt" in parent ? 'write `content: [{ type: "text", text: "…" }]`' : undefined,
   },
 };
 
@@ -106,12 +106,11 @@ function findHint({ path, rule }: Issue, request: unknown): string | undefined {
   const [resource = ""] = rule.split(".");
   if (typeof request !== "object" || request === null)
     return `write the request as an object: { model: "…", ${resource === "chat" ? "messages" : "…"} }`;
-  const steps = path.split(".");
-  let around: unknown = request;
-  for (const step of steps.slice(0, -1)) around = toFields(around)[step];
-  const at = path.replace(/\.\d+(?=\.|$)/g, ".*");
-  const fields = toFields(around);
-  return hints[resource]?.[at]?.({ at, value: fields[steps.at(-1) ?? ""], around: fields });
+  const keys = path.split(".");
+  let parent = toFields(request);
+  for (const key of keys.slice(0, -1)) parent = toFields(parent[key]);
+  const pattern = path.replace(/\.\d+(?=\.|$)/g, ".*");
+  return hints[resource]?.[pattern]?.({ value: parent[keys.at(-1) ?? ""], parent });
 }
 
 function toFields(value: unknown): Fields {

@@ -23,7 +23,7 @@ export interface UnknownField {
   readonly known: readonly string[];
 }
 
-/** Finds the fields of a valid `input` that its schema lacks. Reports the first of equal fields in a list. */
+/** Finds the fields of a valid `input` that its schema lacks. Reports a field of several list items once. */
 export function findUnknownFields(schema: Shape, input: unknown): UnknownField[] {
   const found = new Map<string, UnknownField>();
   visit(schema, input, "");
@@ -35,8 +35,8 @@ export function findUnknownFields(schema: Shape, input: unknown): UnknownField[]
     const inner = shape.assumed ?? shape.wrapped ?? shape.getter?.(value) ?? selectVariant(shape, value);
     if (inner) visit(inner, value, path);
     else if (item && Array.isArray(value))
-      value.forEach((one, index) => {
-        visit(item, one, `${path}${index}.`);
+      value.forEach((entry, index) => {
+        visit(item, entry, `${path}${index}.`);
       });
     else if (entries)
       for (const [name, field] of Object.entries(value)) {
@@ -52,12 +52,11 @@ export function findUnknownFields(schema: Shape, input: unknown): UnknownField[]
   }
 }
 
-/** Selects the object schema of a variant for `value`. */
+/** Selects the variant whose field `key` accepts that of `value`. Undefined for a schema without variants. */
 function selectVariant({ key, options }: Shape, value: object): Shape | undefined {
-  const given = (value as Record<string, unknown>)[key ?? ""];
-  return key === undefined
-    ? undefined
-    : (options as readonly Shape[]).find(
-        ({ entries }) => !entries?.[key]?.["~run"]({ value: given }, {}).issues,
-      );
+  if (key === undefined) return undefined;
+  const selector = (value as Record<string, unknown>)[key];
+  return (options as readonly Shape[]).find(
+    ({ entries }) => !entries?.[key]?.["~run"]({ value: selector }, {}).issues,
+  );
 }

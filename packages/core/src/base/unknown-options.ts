@@ -6,9 +6,9 @@ export type Advice = Readonly<Record<string, string>>;
 
 /** The options that a function has. */
 export interface KnownOptions {
-  /** Their names, separated by spaces. */
+  /** Names of the options, separated by spaces. */
   readonly names: string;
-  /** Prefix of their paths. */
+  /** Prefix of the issues' paths. */
   readonly path: string;
   /** Names of the options within an option. */
   readonly nested?: Readonly<Record<string, string>>;
@@ -17,11 +17,12 @@ export interface KnownOptions {
 }
 
 /**
- * Returns an issue for each option of the functions `of` that is not in `names`, and for options that are not an
- * object.
+ * Returns an issue for each option that is not in `names`, and for options that are not an object.
+ *
+ * @param functionName name of the function in messages
  */
 export function findUnknownOptions(
-  of: string,
+  functionName: string,
   { names, path, nested = {}, advice = {} }: KnownOptions,
   options: unknown,
 ): Issue[] {
@@ -37,18 +38,18 @@ export function findUnknownOptions(
         ),
       ];
     return Object.entries(given).flatMap(([name, value]) => {
-      const own = `${path}.${name}`;
-      const within = nested[name];
-      if (!known.includes(name)) return value === undefined ? [] : createUnknownIssue(own, name, known);
-      return within === undefined || value === undefined || typeof value === "function"
-        ? []
-        : findUnknown(value, within, own);
+      const optionPath = `${path}.${name}`;
+      const nestedNames = nested[name];
+      if (value === undefined) return [];
+      if (!known.includes(name)) return createUnknownIssue(optionPath, name, known);
+      if (nestedNames === undefined || typeof value === "function") return [];
+      return findUnknown(value, nestedNames, optionPath);
     });
   }
 
   function createUnknownIssue(path: string, name: string, known: readonly string[]): Issue[] {
-    const other = Object.hasOwn(advice, name) ? `; ${advice[name]}` : undefined;
-    return [createIssue(path, `is not an option of ${of}${other ?? formatSuggestion(name, known)}`)];
+    const help = Object.hasOwn(advice, name) ? `; ${advice[name]}` : formatSuggestion(name, known);
+    return [createIssue(path, `is not an option of ${functionName}${help}`)];
   }
 
   function createIssue(path: string, message: string): Issue {

@@ -172,10 +172,10 @@ export function oneOf<Input>(
   forms: Readonly<Record<string, v.GenericSchema<unknown>>>,
   message?: string,
 ): v.GenericSchema<Input> {
-  const none = v.object({ [key]: v.picklist(Object.keys(forms), message) });
+  const unknownForm = v.object({ [key]: v.picklist(Object.keys(forms), message) });
   const schema = v.lazy((input) => {
     const name = (input as Readonly<Record<string, string>> | null)?.[key] ?? "";
-    return Object.hasOwn(forms, name) ? (forms[name] as v.GenericSchema) : none;
+    return Object.hasOwn(forms, name) ? (forms[name] as v.GenericSchema) : unknownForm;
   });
   note(schema, () => ({ options: Object.values(forms) }));
   return schema as v.GenericSchema as v.GenericSchema<Input>;
@@ -188,17 +188,17 @@ export interface Denied<Why extends string> {
   readonly [denied]: Why;
 }
 
-type Refused<Why extends string> = string extends Why ? never : Denied<Why>;
+type DeniedIfLiteral<Why extends string> = string extends Why ? never : Denied<Why>;
 
 /**
- * Schema of a field that the spec forbids for a model, with its error message. The compiler prints the message if it is
- * a literal type. With a `string` the field is `undefined`: it helps the compiler to choose the request that an error
- * is about.
+ * Schema of a field that the spec forbids for a model, with its error message. The compiler prints a message of a
+ * literal type. For a message of type `string`, the type of the field is `undefined`: this helps the compiler to choose
+ * the member of a union of requests that it reports.
  */
 /* @__NO_SIDE_EFFECTS__ */
 export function forbidden<const Why extends string>(
   why: Why,
-): v.OptionalSchema<v.GenericSchema<Refused<Why>>, undefined> {
+): v.OptionalSchema<v.GenericSchema<DeniedIfLiteral<Why>>, undefined> {
   return v.optional(v.never(why));
 }
 
@@ -213,7 +213,7 @@ export interface CheckResult {
   readonly warnings: Issue[];
 }
 
-const ONE_ONLY =
+const ONE_RESULT_ADVICE =
   ": the gateway has no such field; send several requests, or for images `sequential_image_generation`";
 
 /** Reports a warning. */
@@ -272,7 +272,7 @@ export function findIssues(request: unknown, rules: Rules): Issue[] {
   // OpenAI clients send `n`. A gateway that ignores it would return one result instead of several
   if ((n ?? 1) !== 1) {
     const issue = { path: "n", message: "must be 1", rule: `${prefix}.n` };
-    addAdvice(issue, ONE_ONLY);
+    addAdvice(issue, ONE_RESULT_ADVICE);
     issues.push(issue);
   }
   return issues;
@@ -393,9 +393,9 @@ export function assertRequest(
 function suggestUnchecked(issues: Issue[]): void {
   try {
     if (process.env.NODE_ENV !== "production")
-      for (const [at, issue] of issues.entries())
+      for (const [index, issue] of issues.entries())
         if (issue.path === "model")
-          issues[at] = {
+          issues[index] = {
             ...issue,
             message: `${issue.message} (send one that is not listed with \`{ checks: false }\`)`,
           };
@@ -408,9 +408,13 @@ function createIssue(path: string, issue: v.BaseIssue<unknown>, family: string):
     .replace(/([a-z])([A-Z])/g, "$1-$2")
     .replaceAll("_", "-")
     .toLowerCase();
-  const own = { path, message: issue.message || describe(issue), rule: name ? `${family}.${name}` : family };
-  addMisspellingHint(own, issue);
-  return own;
+  const created = {
+    path,
+    message: issue.message || describe(issue),
+    rule: name ? `${family}.${name}` : family,
+  };
+  addMisspellingHint(created, issue);
+  return created;
 }
 
 function describe({ expected, received, input }: v.BaseIssue<unknown>): string {

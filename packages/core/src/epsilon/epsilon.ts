@@ -6,8 +6,8 @@ import type { RequestOptions } from "../transport/send.js";
 import { createTaskPath } from "../transport/task-path.js";
 import { addHandle, ValidationError } from "../types/errors.js";
 
-const CREATE_MS = 300_000;
-const QUERY_MS = 60_000;
+const CREATE_FIRST_CHUNK_MS = 300_000;
+const QUERY_FIRST_CHUNK_MS = 60_000;
 
 const PATHS = {
   text2video: "/epsilon/v1/videos/text2video",
@@ -53,7 +53,7 @@ export async function createEpsilonTask(
           throw createIssueError("body", "must be JSON", "epsilon.body");
         return body;
       },
-      firstChunkMs: CREATE_MS,
+      firstChunkMs: CREATE_FIRST_CHUNK_MS,
       repeats: repeatIfStored,
       read: ({ json }) => json,
     },
@@ -87,7 +87,7 @@ export async function getEpsilonTask(
         method: "get",
         kind: "epsilon",
         path,
-        firstChunkMs: QUERY_MS,
+        firstChunkMs: QUERY_FIRST_CHUNK_MS,
         read: ({ json }) => json,
       },
       options,

@@ -28,7 +28,7 @@ export async function readBytes(
   return new Uint8Array(buffer);
 }
 
-/** Returns a promise even if `slice` itself throws. */
+/** Rejects even if `slice` itself throws. */
 async function readSlice(blob: Blob, start: number, end: number): Promise<ArrayBuffer> {
   return blob.slice(start, end).arrayBuffer();
 }
@@ -50,17 +50,17 @@ export function assertBlob(blob: unknown): asserts blob is Blob {
   throw new ValidationError([{ path: "", message, rule: "media.blob" }]);
 }
 
-/** Creates a view of the same bytes, to read larger numbers. */
+/** Creates a view of the same bytes, to read numbers of several bytes. */
 export function createView({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, byteLength);
 }
 
-/** Returns true if the bytes at `at` are `text`. */
-export function hasText(bytes: Uint8Array, at: number, text: string): boolean {
-  return readASCII(bytes, at, text.length) === text;
+/** Returns true if the bytes from `offset` are `text`. */
+export function hasText(bytes: Uint8Array, offset: number, text: string): boolean {
+  return readASCII(bytes, offset, text.length) === text;
 }
 
 /** Reads bytes as text, one character each. The text is shorter if the bytes end early. */
-export function readASCII(bytes: Uint8Array, at: number, length: number): string {
-  return String.fromCharCode(...bytes.subarray(at, at + length));
+export function readASCII(bytes: Uint8Array, offset: number, length: number): string {
+  return String.fromCharCode(...bytes.subarray(offset, offset + length));
 }

@@ -20,7 +20,7 @@ export interface DataURIOptions {
 }
 
 /** A multiple of 3 bytes is a whole number of Base64 groups, so the pieces join without padding. */
-const PIECE = 3 * 131_072;
+const PIECE_BYTES = 3 * 131_072;
 /** Number of arguments that every engine accepts in one call. */
 const MAX_ARGUMENTS = 32_766;
 
@@ -41,12 +41,12 @@ export async function toDataURI(
   { signal, onProgress, type }: DataURIOptions = {},
 ): Promise<string> {
   assertBlob(blob);
-  const written = type ?? (blob.type || (await readSignedType(blob, signal)) || "application/octet-stream");
-  const pieces = [`data:${written};base64,`];
+  const mimeType = type ?? (blob.type || (await readSignedType(blob, signal)) || "application/octet-stream");
+  const pieces = [`data:${mimeType};base64,`];
   signal?.throwIfAborted();
-  for (let at = 0; at < blob.size; at += PIECE) {
-    const end = Math.min(at + PIECE, blob.size);
-    pieces.push(encodeBase64(await readBytes(blob, at, end, signal)));
+  for (let start = 0; start < blob.size; start += PIECE_BYTES) {
+    const end = Math.min(start + PIECE_BYTES, blob.size);
+    pieces.push(encodeBase64(await readBytes(blob, start, end, signal)));
     onProgress?.({ loadedBytes: end, totalBytes: blob.size });
   }
   return pieces.join("");
@@ -68,9 +68,9 @@ export async function readSignedType(blob: Blob, signal?: AbortSignal): Promise<
 function encodeBase64(bytes: Uint8Array & { toBase64?: () => string }): string {
   if (bytes.toBase64) return bytes.toBase64();
   const encoded: string[] = [];
-  for (let at = 0; at < bytes.length; at += MAX_ARGUMENTS) {
+  for (let start = 0; start < bytes.length; start += MAX_ARGUMENTS) {
     // `apply` reads the array directly. The spread operator uses its iterator, which is four times slower
-    const piece = bytes.subarray(at, at + MAX_ARGUMENTS) as unknown as number[];
+    const piece = bytes.subarray(start, start + MAX_ARGUMENTS) as unknown as number[];
     encoded.push(btoa(String.fromCharCode.apply(null, piece)));
   }
   return encoded.join("");

@@ -138,11 +138,11 @@ export async function generateImages<const Model extends string, Checks extends 
   );
 }
 
-interface Wire extends Record<string, unknown> {
+interface ResponseBody extends Record<string, unknown> {
   readonly data: readonly unknown[];
 }
 
-function parseResult(client: Client, raw: Wire, request: ImageRequest): ImageResult {
+function parseResult(client: Client, raw: ResponseBody, request: ImageRequest): ImageResult {
   const usage = readField(client, "usage", "object", raw.usage);
   const created = readField(client, "created", "number", raw.created);
   return {
@@ -170,8 +170,8 @@ function parseImage(
   return { error: { message, ...(code !== undefined && { code }), ...(type !== undefined && { type }) } };
 }
 
-/** Base64 prefixes of image formats. `files/signatures` knows more, but would add 0.7 kB to each page with images. */
-const BEGINNINGS: readonly [RegExp, type: string][] = [
+/** Formats by the start of their Base64. `files/signatures` has more, but adds 0.7 kB to each page with images. */
+const BASE64_PREFIXES: readonly [RegExp, type: string][] = [
   [/^iVBORw0KGg/, "png"],
   [/^\/9j\//, "jpeg"],
   [/^R0lGOD/, "gif"],
@@ -179,15 +179,15 @@ const BEGINNINGS: readonly [RegExp, type: string][] = [
   [/^.{6}Z0eXBhdml/, "avif"],
 ];
 
-/** Creates a data URL from the Base64 of an image. Its bytes decide the type, then the request. */
+/** Creates a data URL from the Base64 of an image. Its type is that of the first bytes, or else the requested type. */
 function createDataURL(
   base64: string | undefined,
   request: { readonly output_format?: unknown },
 ): string | undefined {
   if (!base64 || /^data:/i.test(base64)) return base64;
   const text = base64.replace(/\s+/g, "");
-  const [, type = request.output_format ?? "png"] = BEGINNINGS.find(([begin]) => begin.test(text)) ?? [];
-  return `data:image/${type};base64,${text}`;
+  const [, detected] = BASE64_PREFIXES.find(([prefix]) => prefix.test(text)) ?? [];
+  return `data:image/${detected ?? request.output_format ?? "png"};base64,${text}`;
 }
 
 const COUNTS = ["generated_images", "output_tokens", "total_tokens"];

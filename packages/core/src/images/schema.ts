@@ -122,8 +122,8 @@ export function checkImageRequest(request: unknown): CheckResult {
 }
 
 /**
- * Checks a request as `generateImages` does, for an add-on that works before it sends: a request that breaks a rule is not
- * worth an upload. Emits the warnings in development. `checks: false` accepts any request.
+ * Checks a request as `generateImages` does, for an add-on that uploads files before it sends the request. Emits the
+ * warnings in development. `checks: false` accepts any request.
  *
  * @throws {ValidationError} if the request breaks a rule
  * @example

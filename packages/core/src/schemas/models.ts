@@ -3,13 +3,17 @@ import { type AssetModel, type ImageModel, mediaModels, type VideoModel } from "
 
 /** The fields of a row, with its literal values and the docs of `Info`, which editors show for each model. */
 type Documented<Info, Values> = {
-  readonly [Name in keyof Info as Name extends keyof Values ? Name : never]-?: Values[Name &
-    keyof Values] extends Readonly<Record<"min", number>>
-    ? Documented<NonNullable<Info[Name]>, Values[Name & keyof Values]>
-    : Values[Name & keyof Values];
+  readonly [Name in keyof Info as Name extends keyof Values ? Name : never]-?: DocumentedValue<
+    Info[Name],
+    Values[Name & keyof Values]
+  >;
 } & Omit<Values, keyof Info>;
 
-/** The documented fields of each kind. The fields of another kind have the docs of its table. */
+/** The value of a field. The bounds of a range, such as `duration`, have docs too. */
+type DocumentedValue<Info, Value> = Value extends { readonly min: number }
+  ? Documented<NonNullable<Info>, Value>
+  : Value;
+
 interface Infos {
   readonly chat: ChatRow;
   readonly image: ImageRow;
@@ -28,8 +32,8 @@ type Rows<Of extends Kind> = {
 };
 
 // editors find the docs of a model in an intersection of tables
-type Models = Intersection<{ [Of in Kind]: Rows<Of> }[Kind]>;
-type Intersection<Union> = (Union extends unknown ? (of: Union) => void : never) extends (
+type Models = UnionToIntersection<{ [Of in Kind]: Rows<Of> }[Kind]>;
+type UnionToIntersection<Union> = (Union extends unknown ? (of: Union) => void : never) extends (
   of: infer All,
 ) => void
   ? All

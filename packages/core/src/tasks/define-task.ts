@@ -23,9 +23,9 @@ export interface WatchOptions<Task> extends RequestOptions {
   /** Called before each poll, and before each wait for the next poll. Not called while a proxy pushes changes. */
   readonly onPoll?: ((event: PollEvent) => void) | undefined;
   /**
-   * True if the gateway has reported the task before. The watch then retries a 404 for 2 minutes and another rejection
-   * three times. After `queryableUntil` of the handle, the first 404 ends the watch. For a new task, the watch retries
-   * a 404 for 30 seconds.
+   * True if the gateway has reported the task before. The watch then retries a 404 for 2 minutes, and another rejection
+   * three times. The first 404 after the handle's `queryableUntil` ends it. False: the watch retries a 404 for 30
+   * seconds, because the gateway may not know a new task yet.
    *
    * @default false
    */
@@ -59,7 +59,7 @@ export interface Polled<Task> {
   readonly pushed?: (() => AsyncIterable<Task>) | undefined;
 }
 
-/** A kind of task that runs at the gateway until its state is `success` or `failure`: its texts and its query. */
+/** What differs between the kinds of tasks: states, texts and the query. A task runs until `success` or `failure`. */
 export interface TaskDefinition<Task extends Snapshot, Done extends Task, Handle> {
   /** Name of the kind in locks and channels. It must never change. */
   readonly name: string;
@@ -67,12 +67,12 @@ export interface TaskDefinition<Task extends Snapshot, Done extends Task, Handle
   readonly success: Done["state"];
   /** State of a failed task. */
   readonly failure: Task["state"];
-  /** Default of the option, in milliseconds. */
+  /** Default of the option `intervalMs`. */
   readonly intervalMs: number;
-  /** Default of the option, in milliseconds. */
+  /** Default of the option `deadlineMs`. */
   readonly deadlineMs: number;
   /** Returns the message of the error after the deadline. */
-  readonly late: (deadlineMs: number) => string;
+  readonly deadlineText: (deadlineMs: number) => string;
   /** Creates the handle from an id or a handle. */
   readonly toHandle: (task: Handle | string) => Handle;
   /**
@@ -84,18 +84,18 @@ export interface TaskDefinition<Task extends Snapshot, Done extends Task, Handle
   /** Polls the task once. */
   readonly read: (client: Client, handle: Handle, options: RequestOptions) => Promise<Polled<Task>>;
   /** Advice for the operator of a proxy that does not serve the request: "add … to its `routes`". */
-  readonly route: string;
+  readonly advice: string;
   /** Creates the error of a failed task. */
   readonly toFailure: (task: Task, handle: Handle) => Error;
-  /** Picks the newer one of the last snapshot and the next. @default the next */
-  readonly pick?: (last: Task, next: Task) => Task;
+  /** Returns the newer of two snapshots. @default `next` */
+  readonly pickNewer?: (last: Task, next: Task) => Task;
   /** Creates a check of the snapshots of one watch. The check throws to end the watch. @default none */
-  readonly newCheck?: () => (task: Task) => void;
+  readonly createCheck?: () => (task: Task) => void;
   /** Converts the error of a poll for the caller. @default the same error */
   readonly toError?: (error: unknown, handle: Handle) => unknown;
 }
 
-/** A kind of task: its texts and its functions. */
+/** A kind of task, with the functions that all kinds share. */
 export interface TaskKind<
   Task extends Snapshot = Snapshot,
   Done extends Task = Task,
@@ -120,7 +120,7 @@ export interface TaskKind<
   readonly merge: (last: Task | undefined, next: Task) => Task;
 }
 
-/** Creates the functions of a kind of task. `createTaskStore` creates its store. */
+/** Adds the functions that all kinds of tasks share. `createTaskStore` creates the store of a kind. */
 /* @__NO_SIDE_EFFECTS__ */
 export function defineTask<Task extends Snapshot, Done extends Task, Handle extends TaskHandle>(
   definition: TaskDefinition<Task, Done, Handle>,
@@ -132,7 +132,7 @@ export function defineTask<Task extends Snapshot, Done extends Task, Handle exte
     try {
       return await definition.read(client, handle, options);
     } catch (error) {
-      throw addHandle(addRouteAdvice(error, definition.route), handle);
+      throw addHandle(addRouteAdvice(error, definition.advice), handle);
     }
   }
 
@@ -152,10 +152,10 @@ export function defineTask<Task extends Snapshot, Done extends Task, Handle exte
       intervalMs: (next) => findInterval(intervalMs, next?.task),
       deadlineMs,
       knownUntil: handle.queryableUntil,
-      late: definition.late(deadlineMs),
+      deadlineText: definition.deadlineText(deadlineMs),
       query: (signal) => read(client, handle, { ...options, signal, retry: { limit: 0 } }),
     });
-    const check = definition.newCheck?.();
+    const check = definition.createCheck?.();
     let last: Task | undefined;
     try {
       for await (const next of mergePushed(clock, polls, merge)) {
@@ -173,7 +173,7 @@ export function defineTask<Task extends Snapshot, Done extends Task, Handle exte
   function merge(last: Task | undefined, update: Task): Task {
     if (!last) return update;
     if (isFinal(last) && update.state !== success) return last;
-    const next = definition.pick?.(last, update) ?? update;
+    const next = definition.pickNewer?.(last, update) ?? update;
     return serializeSnapshot(next) === serializeSnapshot(last) ? last : next;
   }
 
@@ -186,15 +186,14 @@ export function defineTask<Task extends Snapshot, Done extends Task, Handle exte
   }
 }
 
-/** Time in milliseconds to poll a task after its pushed changes have ended. */
-const PUSHED_AGAIN_MS = 60_000;
+/** Shortest time in milliseconds from the end of a stream of pushed changes to the next stream. */
+const PUSH_PAUSE_MS = 60_000;
 
 /**
  * Yields a task after each poll and each pushed change. Yields the same object if nothing has changed.
  *
- * Policy: pushed changes replace polls while they arrive. The stream of changes opens only after a poll with a new
- * snapshot, because a subscriber shows `fetching` before it. After the stream has ended, the task is polled for a
- * minute.
+ * Pushed changes replace polls while they arrive. The stream of changes opens only after a poll with a new snapshot,
+ * because a subscriber shows `fetching` before it. After the stream has ended, polls continue for a minute.
  */
 async function* mergePushed<Task>(
   clock: Clock,
@@ -202,17 +201,17 @@ async function* mergePushed<Task>(
   merge: (last: Task | undefined, next: Task) => Task,
 ): AsyncGenerator<Task, void> {
   let last: Task | undefined;
-  let pushedAgainAt = clock.now();
+  let nextPushAt = clock.now();
   for await (const { task, pushed } of polls) {
-    const before = last;
+    const previous = last;
     last = merge(last, task);
     yield last;
-    if (!pushed || last === before || clock.now() < pushedAgainAt) continue;
+    if (!pushed || last === previous || clock.now() < nextPushAt) continue;
     for await (const change of pushed()) {
       last = merge(last, change);
       yield last;
     }
-    pushedAgainAt = clock.now() + PUSHED_AGAIN_MS;
+    nextPushAt = clock.now() + PUSH_PAUSE_MS;
   }
 }
 
@@ -228,8 +227,8 @@ function assertTask<Reference>(task: Reference): Reference {
 }
 
 /** Serializes a snapshot for comparison, without `raw`, whose trace id may change with each response. */
-function serializeSnapshot({ raw: _, ...shown }: Snapshot): string {
-  return JSON.stringify(Object.entries(shown).sort());
+function serializeSnapshot({ raw: _, ...fields }: Snapshot): string {
+  return JSON.stringify(Object.entries(fields).sort());
 }
 
 /** Polls a task once. */
@@ -273,7 +272,7 @@ export function watchTask<Task extends Snapshot, Done extends Task, Handle exten
     resolve = onResolve;
     reject = onReject;
   });
-  // a loop also throws the error, so the promise may stay unhandled
+  // the app may only use a loop, which throws the same error
   ended.catch(() => {});
   return {
     [Symbol.asyncIterator]() {
@@ -282,7 +281,7 @@ export function watchTask<Task extends Snapshot, Done extends Task, Handle exten
       return read();
     },
     result() {
-      // a loop that starts in the same tick takes precedence
+      // a loop that starts in the same tick reads the watch
       queueMicrotask(() => {
         if (!isRead) void drain();
       });
@@ -304,7 +303,7 @@ export function watchTask<Task extends Snapshot, Done extends Task, Handle exten
       reject(error);
       throw error;
     } finally {
-      // only has an effect if the loop ended early
+      // has no effect on a settled promise, so this rejects only if the loop ended early
       reject(new DOMException("The loop over the watch was left", "AbortError"));
     }
   }

@@ -44,7 +44,7 @@ export interface PollPlan<Snapshot> {
   /** Unix milliseconds after which the gateway may have deleted the task: the first 404 then ends the loop. */
   readonly knownUntil?: number | undefined;
   /** Message of the error after the deadline. */
-  readonly late: string;
+  readonly deadlineText: string;
 }
 
 /** Time after the start during which the gateway may not know a new task. */
@@ -52,29 +52,30 @@ const GRACE_MS = 30_000;
 /** Time during which the gateway may temporarily not know a task. */
 const ABSENT_MS = 120_000;
 /** Number of consecutive inconclusive responses to tolerate: unreadable, a failed query, or a rejection. */
-const DOUBTFUL = 3;
+const MAX_DOUBTFUL = 3;
 /** Longest wait after failures without `Retry-After`. */
 const MAX_PAUSE_MS = 120_000;
 /** Longest `Retry-After` that the loop follows. */
 const MAX_RETRY_AFTER_MS = 600_000;
 
 /**
- * Polls until the consumer stops: at once, then an interval after each response. Temporary failures (429, 5xx, a failed
- * connection) do not end the loop. It backs off exponentially, and follows `Retry-After` up to 10 minutes. For a known
+ * Polls at once, then an interval after each response, until the consumer stops. Transient failures (429, 5xx, a failed
+ * connection) do not end the loop: it backs off exponentially, and follows `Retry-After` up to 10 minutes. For a known
  * task, no single response ends the loop.
  *
  * @throws {TimeoutError} phase `deadline`
  * @throws errors of `query` after which another poll would not help; the signal's reason, at once
  */
 export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<Snapshot, never> {
-  const { clock, random, deadlineMs, query, onPoll, late } = plan;
+  const { clock, random, deadlineMs, query, onPoll, deadlineText } = plan;
   let failure: Error | undefined;
-  const { signal, end } = openSpan(clock, plan.signal, deadlineMs, () => createDeadlineError(late, failure));
+  const createReason = () => createDeadlineError(deadlineText, failure);
+  const { signal, end } = openSpan(clock, plan.signal, deadlineMs, createReason);
   const startedAt = clock.now();
   let failures = 0;
-  let lastVerdict: string | undefined;
+  let lastKind: string | undefined;
   let consecutive = 0;
-  let verdictSince = 0;
+  let consecutiveSince = 0;
   let seen = plan.seenBefore ?? false;
   let intervalMs = findInterval(plan.intervalMs, undefined);
   try {
@@ -91,15 +92,15 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
         seen = true;
         yield snapshot;
       } catch (error) {
-        const verdict = classifyFailure(error, seen);
-        if (verdict === "passing") backoffMs = computeBackoff(error, intervalMs, ++failures);
+        const kind = classifyFailure(error, seen);
+        if (kind === "transient") backoffMs = computeBackoff(error, intervalMs, ++failures);
         else {
           // counts only consecutive failures of one kind: an unreadable response does not confirm earlier 404s
-          if (verdict !== lastVerdict) consecutive = 0;
-          lastVerdict = verdict;
-          if (++consecutive === 1) verdictSince = clock.now();
-          if (verdict === "stop" || (verdict === "absent" ? isForgotten() : consecutive > DOUBTFUL))
-            throw error;
+          if (kind !== lastKind) consecutive = 0;
+          lastKind = kind;
+          if (++consecutive === 1) consecutiveSince = clock.now();
+          const isFinal = kind === "absent" ? isForgotten() : kind === "final" || consecutive > MAX_DOUBTFUL;
+          if (isFinal) throw error;
         }
         failure = error as Error;
       }
@@ -114,38 +115,41 @@ export async function* poll<Snapshot>(plan: PollPlan<Snapshot>): AsyncGenerator<
   function isForgotten(): boolean {
     if (!seen) return clock.now() - startedAt >= GRACE_MS;
     if (plan.knownUntil && plan.knownUntil <= Date.now()) return true;
-    return consecutive > DOUBTFUL && clock.now() - verdictSince >= ABSENT_MS;
+    return consecutive > MAX_DOUBTFUL && clock.now() - consecutiveSince >= ABSENT_MS;
   }
 }
 
 /**
- * Classifies a failed poll.
+ * Kind of a failed poll.
  *
- * - `passing`: another poll may succeed
+ * - `transient`: another poll may succeed
  * - `doubtful`: an unreadable response, a failed query, or a rejection of a known task
  * - `absent`: the gateway does not know the task, for example right after its creation
- * - `stop`: another poll cannot help
+ * - `final`: another poll cannot help
  */
-function classifyFailure(error: unknown, seen: boolean): "passing" | "doubtful" | "absent" | "stop" {
-  if (!isGatewayError(error)) return "stop";
-  if (isTransient(error) || error.name === "TimeoutError") return "passing";
+type FailureKind = "transient" | "doubtful" | "absent" | "final";
+
+/** @param seen true if the gateway has reported the task before */
+function classifyFailure(error: unknown, seen: boolean): FailureKind {
+  if (!isGatewayError(error)) return "final";
+  if (isTransient(error) || error.name === "TimeoutError") return "transient";
   if (error.name === "ResponseError") return "doubtful";
-  if (error.name !== "APIError" || isClosedRoute(error)) return "stop";
+  if (error.name !== "APIError" || isClosedRoute(error)) return "final";
   const { status } = error;
-  // too early
-  if (status === 425) return "passing";
-  if ([401, 403].includes(status)) return "stop";
+  // 425 Too Early
+  if (status === 425) return "transient";
+  if ([401, 403].includes(status)) return "final";
   if (isAbsent(error) || (status === 400 && !seen)) return "absent";
-  // also a 404 page, which is not the gateway's response about the task
-  return seen || status === 404 || (status >= 200 && status < 300) ? "doubtful" : "stop";
+  // this 404 is a page of another server, not the gateway's response about the task
+  return seen || status === 404 || (status >= 200 && status < 300) ? "doubtful" : "final";
 }
 
 /** Creates the error of the deadline. Its cause is the error of the last poll. */
-function createDeadlineError(late: string, failure: Error | undefined): TimeoutError {
-  if (!failure) return new TimeoutError(late, "deadline");
+function createDeadlineError(message: string, failure: Error | undefined): TimeoutError {
+  if (!failure) return new TimeoutError(message, "deadline");
   const waitMs = readRetryAfter(failure);
   const hint = waitMs > 0 ? ` (with Retry-After: ${Math.ceil(waitMs / 1000)} s)` : "";
-  return new TimeoutError(`${late}. The last poll failed${hint}: ${failure.message}`, "deadline", {
+  return new TimeoutError(`${message}. The last poll failed${hint}: ${failure.message}`, "deadline", {
     cause: failure,
   });
 }

@@ -43,7 +43,7 @@ export type Outcome =
 /**
  * Billing of a failed request.
  *
- * - `none`: the gateway never received or rejected it. Sending it again is safe
+ * - `none`: the gateway rejected it, or never received it. Sending it again is safe
  * - `maybe`: the gateway may have acted and billed it. Check before you send it again
  */
 export type Billing = "none" | "maybe";
@@ -208,8 +208,8 @@ export class APIError extends DetailedError<APIErrorFields> {
 }
 
 /**
- * No response came. `billing` is `"none"` if there was no connection, or if the gateway rejected every earlier attempt:
- * sending the request again is safe. It is `"maybe"` if the gateway may have acted.
+ * No response came. `billing` is `"none"` if there was no connection, or if the gateway rejected every earlier attempt.
+ * It is `"maybe"` if the gateway may have acted.
  *
  * @example
  * ```ts run
@@ -220,8 +220,8 @@ export class ConnectionError extends DetailedError<{ readonly billing: Billing }
   override readonly name = "ConnectionError";
   declare readonly billing: Billing;
   /**
-   * `origin-refused`: the server is reachable but does not allow the page's origin (CORS). Only set in development on a local page,
-   * `http://localhost`. Absent for other reasons, which browsers do not report.
+   * `origin-refused`: the server is reachable but does not allow the page's origin (CORS). Only set in development on a
+   * local page, `http://localhost`. Absent for other reasons, which browsers do not report.
    */
   declare readonly reason?: "origin-refused";
 
@@ -355,7 +355,7 @@ export class TaskError extends DetailedError<TaskErrorFields> {
   declare readonly task?: FailedVideoTask | PendingVideoTask | Asset;
 }
 
-/** Deliveries of errors, because `billing` does not distinguish `refused` from `not-sent`. */
+/** Delivery by error. `billing` does not distinguish `refused` from `not-sent`. */
 const deliveries = new WeakMap<object, Delivery>();
 
 /** Records how far the request of an error got, and its billing. */
@@ -367,8 +367,8 @@ export function setDelivery<Thrown extends object>(error: Thrown, delivery: Deli
 /** Returns how far the request of an error got; undefined if the error lacks `billing`. */
 export function readDelivery(error: GatewayError): Delivery | undefined {
   const { name, billing } = error;
-  const noted = deliveries.get(error);
-  if (noted || !billing) return noted;
+  const delivery = deliveries.get(error);
+  if (delivery || !billing) return delivery;
   if (billing === "maybe") return "unknown";
   // an error of a second copy of this package
   return name === "APIError" ? "refused" : "not-sent";
@@ -451,7 +451,7 @@ const secrets: readonly (readonly [RegExp, string])[] = [
 ];
 const ADDRESS = /https?:\/\/[^\s"'\\]+/gi;
 
-/** Removes API keys and data URIs from a text, and credentials and queries from URLs, which may contain signatures. */
+/** Removes API keys and data URIs from a text. Removes credentials and queries from URLs: a query may have a signature. */
 function redact(text: string): string {
   return secrets.reduce(
     (clean, [pattern, replacement]) => clean.replace(pattern, replacement),
@@ -480,6 +480,8 @@ function redactDeep(value: unknown, depth = 0): unknown {
 /**
  * Removes secrets from every text of an error in place: message, stack, fields and causes. Replaces a changed cause by
  * a copy.
+ *
+ * @param clean returns a text without its secrets
  */
 export function cleanError(error: object, clean: (text: string) => string): void {
   Object.defineProperties(error, redactProperties(error, clean));
@@ -488,10 +490,10 @@ export function cleanError(error: object, clean: (text: string) => string): void
 function redactProperties(error: object, clean: (text: string) => string): PropertyDescriptorMap {
   const changes: PropertyDescriptorMap = {};
   for (const name of Object.getOwnPropertyNames(error)) {
-    const before: unknown = Reflect.get(error, name);
-    const value = redactValue(before, clean);
+    const original: unknown = Reflect.get(error, name);
+    const value = redactValue(original, clean);
     const enumerable = Object.prototype.propertyIsEnumerable.call(error, name);
-    if (value !== before) changes[name] = { value, enumerable, configurable: true };
+    if (value !== original) changes[name] = { value, enumerable, configurable: true };
   }
   return changes;
 }
@@ -500,11 +502,11 @@ function redactValue(value: unknown, clean: (text: string) => string): unknown {
   if (typeof value === "string") return clean(value);
   if (value instanceof Error) {
     const changes = redactProperties(value, clean);
-    // an object over the original, with the redacted texts, so that `instanceof` still works
+    // the copy inherits from the original, so that `instanceof` still works
     return Object.keys(changes).length > 0 ? Object.create(value, changes) : value;
   }
   if (typeof value !== "object") return value;
   const json = toJSONText(value) ?? "";
-  const clear = clean(json);
-  return clear === json ? value : JSON.parse(clear);
+  const cleanJSON = clean(json);
+  return cleanJSON === json ? value : JSON.parse(cleanJSON);
 }

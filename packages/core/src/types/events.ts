@@ -38,7 +38,7 @@ export interface CallUsage {
   readonly output_tokens?: number;
 }
 
-/** Metadata of the response to a call. For a failed call: the metadata received before the failure. */
+/** Metadata of the response to a call. A failed call has the metadata that came before its failure. */
 export interface CallSummary {
   /** Outcome of the call. @default "complete" */
   readonly outcome?: Outcome;
@@ -251,8 +251,8 @@ interface Warning {
 }
 
 /**
- * An event for `onEvent`: for logs, metrics and timelines. It never contains a body, the API key or the app's
- * headers. Of a request, it contains only the settings. Times are milliseconds.
+ * An event for `onEvent`: for logs, metrics and timelines. It contains the settings of a request, but never a body, the
+ * API key or the app's headers. Times are milliseconds.
  */
 export type ClientEvent =
   | (CallIdentity & CallStep)

@@ -129,9 +129,9 @@ export const videoModels = {
     resolutionDefault: "720p",
     ratios: ["adaptive", "16:9", "4:3", "1:1", "3:4", "9:16", "21:9"],
     ratioDefault: "adaptive",
-    /** Default ratio of text to video. */
+    /** Values of `ratio` in text to video. */
     textRatios: ["adaptive", "16:9", "4:3", "1:1", "3:4", "9:16", "21:9"],
-    /** Default ratio of text to video. */
+    /** Default of `ratio` in text to video. */
     textRatioDefault: "adaptive",
     duration: { min: 4, max: 12, auto: -1 },
     durationDefault: 5,

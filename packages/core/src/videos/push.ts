@@ -5,8 +5,8 @@ import { createBodyReader, readBody } from "../transport/read-body.js";
 import { closeExchange, openExchange, type RequestOptions, send } from "../transport/send.js";
 
 /**
- * Yields the task snapshots that a proxy pushes, until the connection ends or the page is hidden. Only the last
- * snapshot shows if the task has ended.
+ * Yields the responses about a video task that a proxy pushes, until the connection ends or the page is hidden. The
+ * end of the connection does not mean that the task has ended.
  *
  * @param path path of the event stream
  * @throws the signal's reason; the error that ended the stream

@@ -48,7 +48,7 @@ const REASON_FIELDS = [
 
 /**
  * Parses the response of a video query, wrapped (`{code, message, data}`) or bare, into a snapshot (spec, Video task).
- * Only the status decides the state, not `fail_reason` or a progress of 100 %. A success without a URL is
+ * The status alone decides the state: `fail_reason` and a progress of 100 % do not. A success without a URL is
  * `result-pending`.
  *
  * @throws {ResponseError} when the response lacks a task, or its URL is not text
@@ -70,21 +70,21 @@ export function parseVideoTask(
   } = {},
 ): VideoTask {
   const isEnveloped = isRecord(raw) && isRecord(raw.data) && typeof raw.status !== "string";
-  const at = isEnveloped ? "data." : "";
+  const prefix = isEnveloped ? "data." : "";
   const task = isEnveloped ? (raw.data as Record<string, unknown>) : raw;
   if (!isRecord(task)) throw createMismatchError("data", raw);
-  if (typeof task.status !== "string") throw createMismatchError(`${at}status`, raw);
+  if (typeof task.status !== "string") throw createMismatchError(`${prefix}status`, raw);
   const { result_url: url } = task;
-  if (url != null && typeof url !== "string") throw createMismatchError(`${at}result_url`, raw);
+  if (url != null && typeof url !== "string") throw createMismatchError(`${prefix}result_url`, raw);
 
   const metadata = readMetadata(task, raw, known);
   const status = task.status.trim().toLowerCase();
   if (FAILURE.includes(status)) return createFailedTask(metadata, task);
-  if (SUCCESS.includes(status)) return createSucceededTask(metadata, task, at);
+  if (SUCCESS.includes(status)) return createSucceededTask(metadata, task, prefix);
   return { ...metadata, state: Object.hasOwn(PENDING, status) ? (PENDING[status] ?? "unknown") : "unknown" };
 }
 
-/** Fields that may contain the URL of the last frame: siblings of the video's fields. */
+/** Fields that may contain the URL of the last frame, each beside a field of the video's URL. */
 const FRAME_FIELDS = URL_FIELDS.map((path) => path.replace(/\w+$/, "last_frame_url"));
 
 type Metadata = Omit<PendingVideoTask, "state">;
@@ -126,7 +126,7 @@ function createFailedTask(metadata: Metadata, task: Record<string, unknown>): Fa
 function createSucceededTask(
   metadata: Metadata,
   task: Record<string, unknown>,
-  at: string,
+  prefix: string,
 ): SucceededVideoTask | PendingVideoTask {
   const source = [...URL_FIELDS, "fail_reason"].find((path) => isURL(readPath(task, path)));
   if (source === undefined) return { ...metadata, state: "result-pending" };
@@ -139,7 +139,7 @@ function createSucceededTask(
     ...metadata,
     state: "succeeded",
     url: readPath(task, source) as string,
-    urlSource: `${at}${source}`,
+    urlSource: `${prefix}${source}`,
     ...(frame && { lastFrameURL: frame }),
     ...(isBeta && finishedAt !== undefined && { expiresAt: finishedAt + beta.retentionHours * 3_600_000 }),
   };

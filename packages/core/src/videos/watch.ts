@@ -21,7 +21,7 @@ import type {
 } from "../types/video-task.js";
 import { parseVideoTask } from "./read-task.js";
 
-/** Assumed lifetime of a link, in milliseconds, if the gateway reports none (wire, 3.14). */
+/** Assumed lifetime of a link in milliseconds, if the gateway reports none (wire, 3.14). */
 const DAY_MS = 86_400_000;
 /** Number of additional polls after a success without a URL. */
 const RESULT_POLLS = 3;
@@ -43,14 +43,14 @@ export const videos = defineTask<VideoTask, SucceededVideoTask, VideoTaskHandle>
   failure: "failed",
   intervalMs: 15_000,
   deadlineMs: 1_800_000,
-  late: (ms) =>
+  deadlineText: (ms) =>
     `the video task was not over after ${ms} ms (deadlineMs); it still runs: watch it again by its handle`,
-  route: "add videos to its `routes`",
+  advice: "add videos to its `routes`",
   toHandle: (task) => (typeof task === "string" ? { id: task } : task),
   read: queryTask,
   toFailure: createFailure,
-  pick: pickNewer,
-  newCheck: createResultCheck,
+  pickNewer,
+  createCheck: createResultCheck,
   toError: toExpiredError,
 });
 
@@ -116,7 +116,7 @@ async function queryTask(
       subject: handle,
       firstChunkMs: 60_000,
       read({ json, reported, headers }) {
-        if (isRefused(json)) throw reported();
+        if (isQueryFailed(json)) throw reported();
         const storedMs = readArchiveMs(headers);
         const pushes = headers.get("x-sluice-features")?.includes("video-events");
         return {
@@ -175,12 +175,12 @@ function createVideoTaskPath(id: string): string {
   return createTaskPath("/v1/video/generations", id, "video.task-id");
 }
 
-/** Returns true if the query itself failed under HTTP 200. A failed task is not a failed query. */
-function isRefused({ code }: Record<string, unknown>): boolean {
+/** Returns true for an error with HTTP status 200. A failed task is not an error of the query. */
+function isQueryFailed({ code }: Record<string, unknown>): boolean {
   return code != null && code !== "" && String(code).toLowerCase() !== "success";
 }
 
-/** Converts the error of an unknown task: after its retention time it has expired, before that its id is wrong. */
+/** Returns the error `expired` for a task that the gateway no longer knows after its retention time. */
 function toExpiredError(error: unknown, handle: VideoTaskHandle): unknown {
   const { queryableUntil } = handle;
   if (queryableUntil === undefined || Date.now() < queryableUntil || isClosedRoute(error)) return error;
@@ -199,22 +199,22 @@ function createFailure(task: VideoTask, handle: VideoTaskHandle): TaskError {
 
 /** Creates a check that ends a watch if the task repeatedly succeeds without a URL. */
 function createResultCheck(): (task: VideoTask) => void {
-  let polls = 0;
+  let withoutURL = 0;
   return (task) => {
-    polls = task.state === "result-pending" ? polls + 1 : 0;
-    if (polls <= RESULT_POLLS) return;
+    withoutURL = task.state === "result-pending" ? withoutURL + 1 : 0;
+    if (withoutURL <= RESULT_POLLS) return;
     const message = "the video task succeeded, but has no URL; ask again later by its handle";
     throw new TaskError(message, { reason: "no-result", task: task as PendingVideoTask });
   };
 }
 
-/** Order of the states. Other states have none. */
+/** States in the order of time. A state that is not in the list can come at any time. */
 const ORDER: readonly string[] = ["queued", "running", "result-pending", "succeeded"];
 
-/** Keeps state and progress from decreasing: servers that share a task may respond with an older state. */
+/** Keeps state and progress from decreasing, because one of several servers may respond with an older state. */
 function pickNewer(last: VideoTask, next: VideoTask): VideoTask {
-  const rank = ORDER.indexOf(next.state);
-  if (rank !== -1 && rank < ORDER.indexOf(last.state)) return last;
+  const position = ORDER.indexOf(next.state);
+  if (position !== -1 && position < ORDER.indexOf(last.state)) return last;
   const progress = Math.max(next.progress ?? 0, last.progress ?? 0);
   return progress > (next.progress ?? 0) ? { ...next, progress } : next;
 }

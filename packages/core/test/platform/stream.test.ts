@@ -40,7 +40,7 @@ describe("a whole response", () => {
     ]);
   });
 
-  test("is the same turn by result() alone and beside a loop", async () => {
+  test("has the same result() with and without a loop", async () => {
     const alone = await startStream(whole).result();
     const looped = startStream(whole);
     const beside = looped.result();
@@ -58,7 +58,7 @@ describe("a whole response", () => {
     }
   });
 
-  test("has the choices behind the first as alternatives", async () => {
+  test("returns the choices after the first as alternatives", async () => {
     const choice = (index: number, content: string, finish_reason: string | null = null) =>
       frame({}, null, { choices: [{ index, delta: { content }, finish_reason }] });
     const both = choice(0, "Red") + choice(1, "Bl") + choice(1, "ue", "stop") + choice(0, "", "stop") + DONE;
@@ -149,7 +149,7 @@ describe("a whole response", () => {
     expect(turn.message.content).toBe("Hello");
   });
 
-  test("is read from the message of the first frame if no delta comes", async () => {
+  test("is read from the message of the first frame if no frame has a delta", async () => {
     const only = event({ choices: [{ index: 0, message: { content: "Hello" }, finish_reason: "stop" }] });
     expect((await startStream(only + DONE).result()).message.content).toBe("Hello");
   });

@@ -1,7 +1,7 @@
 import { type Client, createAsset, createVideoTask, generateImages, type RequestOptions } from "@sluice/core";
 import { createEpsilonTask } from "@sluice/core/epsilon";
 
-/** Sends a request that is billed and that may not be repeated by a guess. */
+/** Sends a request that is billed, so that a repeat may cost twice. */
 type Create = (client: Client, options?: RequestOptions) => Promise<unknown>;
 
 /** The functions that send such requests, and a response for each. */

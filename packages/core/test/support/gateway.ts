@@ -1,25 +1,25 @@
 import "./loaded.js";
 import { type Client, type ClientOptions, type Clock, createClient, type Store } from "@sluice/core";
-import { findTest, runLoop } from "./loops.js";
+import { runLoop, trackLoops } from "./loops.js";
 import { isWorkerd } from "./runtime.js";
 
 const encoder = new TextEncoder();
 
-/** `text`, or bytes, in pieces of `size` bytes. */
+/** Splits a text or bytes into pieces of `size` bytes. */
 export function splitBytes(content: string | Uint8Array, size: number): Uint8Array[] {
   const bytes = typeof content === "string" ? encoder.encode(content) : content;
   const pieces: Uint8Array[] = [];
-  for (let at = 0; at < bytes.length; at += size) pieces.push(bytes.slice(at, at + size));
+  for (let start = 0; start < bytes.length; start += size) pieces.push(bytes.slice(start, start + size));
   return pieces;
 }
 
-/** A body that gives one piece for each read, and no piece before it is read. */
+/** Creates a body that returns one piece for each read. */
 function pullBody(pieces: readonly Uint8Array[]): ReadableStream<Uint8Array> {
-  let at = 0;
+  let next = 0;
   return new ReadableStream(
     {
       pull(controller) {
-        const piece = pieces[at++];
+        const piece = pieces[next++];
         if (piece) controller.enqueue(piece);
         else controller.close();
       },
@@ -29,14 +29,14 @@ function pullBody(pieces: readonly Uint8Array[]): ReadableStream<Uint8Array> {
 }
 
 /**
- * A body under the test's control, as a connection is under the gateway's. `wanted()` resolves as soon as the
- * client waits for bytes and has read all that were sent.
+ * Creates a body that the test writes, as a gateway writes a connection. `wanted()` resolves as soon as the client has
+ * read all bytes and waits for more.
  */
 export function openBody() {
   let controller!: ReadableStreamDefaultController<Uint8Array>;
   let cancelled = false;
   let isWanted = false;
-  let tell: () => void = () => {};
+  let resolveWanted: () => void = () => {};
   const body = new ReadableStream<Uint8Array>(
     {
       start(given) {
@@ -44,7 +44,7 @@ export function openBody() {
       },
       pull() {
         isWanted = true;
-        tell();
+        resolveWanted();
       },
       cancel() {
         cancelled = true;
@@ -56,7 +56,7 @@ export function openBody() {
     body,
     wanted: () =>
       new Promise<void>((resolve) => {
-        tell = resolve;
+        resolveWanted = resolve;
         if (isWanted) resolve();
       }),
     send(text: string) {
@@ -71,7 +71,7 @@ export function openBody() {
   };
 }
 
-/** A frame of a chat stream: `frame({ content: "Hi" })`. */
+/** Writes a frame of a chat stream: `frame({ content: "Hi" })`. */
 export function frame(delta: object, finish_reason: string | null = null, rest: object = {}): string {
   return event({
     id: "chat-1",
@@ -83,14 +83,14 @@ export function frame(delta: object, finish_reason: string | null = null, rest: 
   });
 }
 
-/** Any JSON as an event. */
+/** Writes a server-sent event with any JSON. */
 export function event(json: unknown): string {
   return `data: ${JSON.stringify(json)}\n\n`;
 }
 
 export const DONE = "data: [DONE]\n\n";
 
-/** A response of the gateway: an event stream in the given pieces. */
+/** Creates a response of the gateway: an event stream in the given pieces. */
 export function streamResponse(
   content: string | readonly Uint8Array[] | ReadableStream<Uint8Array>,
 ): Response {
@@ -126,7 +126,7 @@ export const question = {
   messages: [{ role: "user", content: "Why is the sky blue?" }],
 } as const;
 
-/** A clock that stands still until a test moves it. A test must not end while a call moves its clock. */
+/** Creates a clock that only a test advances. A test must not end while a call advances its clock. */
 export function stoppedClock(): Clock & {
   /** Advances the time by `ms`, and ends each sleep at its time, in order. */
   advance(ms: number): Promise<void>;
@@ -139,7 +139,7 @@ export function stoppedClock(): Clock & {
 } {
   let now = 0;
   const sleepers = new Set<{ until: number; wake: () => void }>();
-  const ownTest = findTest();
+  const loops = trackLoops();
   return { now: () => now, sleep, advance, advanceToNext, advanceUntil, sleeping: () => sleepers.size };
 
   function sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -155,7 +155,7 @@ export function stoppedClock(): Clock & {
   }
 
   function advance(ms: number): Promise<void> {
-    return runLoop("clock.advance()", (check) => move(ms, check), ownTest);
+    return runLoop("clock.advance()", (check) => move(ms, check), loops);
   }
 
   async function move(ms: number, check: () => void): Promise<void> {
@@ -186,7 +186,7 @@ export function stoppedClock(): Clock & {
       isOver = true;
     };
     promise.then(end, end);
-    return runLoop("clock.advanceUntil()", loop, ownTest);
+    return runLoop("clock.advanceUntil()", loop, loops);
 
     async function loop(check: () => void): Promise<T> {
       for (let step = 0; !isOver; step += 1) {
@@ -203,15 +203,15 @@ export function stoppedClock(): Clock & {
   }
 }
 
-/** The platform's own locks, also while a test puts others in their place. */
+/** The platform's locks. A test may replace the global ones. */
 const locks = globalThis.navigator?.locks as LockManager | undefined;
 
 /**
- * Resolves when all code has run that waits only for promises, loaded chunks of the client, and the platform's locks. A
- * browser's locks live in another process, which responds in order: a fake clock must not run ahead of its responses.
+ * Resolves after all code that waits only for promises, loaded chunks of the client, or the platform's locks. A browser
+ * manages locks in another process, so a test clock has to wait for its responses.
  */
 export async function settled(): Promise<void> {
-  // in workerd the code of an `import()` comes in a turn of the whole event loop, though it is loaded
+  // workerd resolves the `import()` of a loaded module only after a turn of the event loop
   if (isWorkerd) await waitForTurn();
   for (let turn = isWorkerd ? 1 : 0; turn < 5; turn += 1) {
     await locks?.query();
@@ -231,7 +231,7 @@ export function yieldTask(): Promise<void> {
   });
 }
 
-/** Notes the listeners that a signal has from now on. */
+/** Returns the listeners that are added to a signal from now on, without the removed ones. */
 export function trackListeners(signal: AbortSignal): ReadonlySet<unknown> {
   const listeners = new Set<unknown>();
   const add = signal.addEventListener.bind(signal);
@@ -247,9 +247,9 @@ export function trackListeners(signal: AbortSignal): ReadonlySet<unknown> {
   return listeners;
 }
 
-/** Lets turns pass until `isDone` returns true. A test must not end before that. */
+/** Waits turns of the event loop until `isDone` returns true. A test must not end before that. */
 export function waitUntil(isDone: () => boolean | Promise<boolean>, turn = waitForTurn): Promise<void> {
-  return runLoop("turnsUntil()", async (check) => {
+  return runLoop("waitUntil()", async (check) => {
     while (!(await isDone())) {
       await turn();
       check();
@@ -257,12 +257,12 @@ export function waitUntil(isDone: () => boolean | Promise<boolean>, turn = waitF
   });
 }
 
-/** A turn of the whole event loop: workerd reads a body, and loads a module, in no lesser one. */
+/** Waits for a turn of the whole event loop, which workerd needs to read a body or load a module. */
 export function waitForTurn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
-/** Resolves as soon as `isWanted` is true for the state of a store. */
+/** Resolves as soon as `isWanted` returns true for the state of a store. */
 export function shows<State>(store: Store<State>, isWanted: (state: State) => boolean): Promise<void> {
   return new Promise((resolve) => {
     const check = () => {
@@ -275,7 +275,7 @@ export function shows<State>(store: Store<State>, isWanted: (state: State) => bo
   });
 }
 
-/** Numbers in [0, 1) that are the same in each run. */
+/** Creates a generator of numbers in [0, 1): the same ones for the same seed. */
 export function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -294,7 +294,7 @@ export async function catchError(promise: Promise<unknown>): Promise<unknown> {
   throw new Error("expected a rejection");
 }
 
-/** The bytes of a Base64 text. */
+/** Decodes Base64 to bytes. */
 export function decodeBase64(base64: string): Uint8Array {
   return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
 }

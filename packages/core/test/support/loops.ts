@@ -7,10 +7,10 @@ export interface TestLoops {
 }
 
 /**
- * Returns the loops of the test that runs now, and undefined outside a test. The test fails if one of them still runs at
- * its end: a loop without an end would go on behind the tests of other files, and slow them down.
+ * Creates the list of loops of the current test; undefined outside a test. The test fails if a loop still runs at its
+ * end: an endless loop would slow down the tests of other files.
  */
-export function findTest(): TestLoops | undefined {
+export function trackLoops(): TestLoops | undefined {
   const loops: TestLoops = { running: new Set(), isOver: false };
   try {
     onTestFinished(() => {
@@ -24,11 +24,11 @@ export function findTest(): TestLoops | undefined {
   return loops;
 }
 
-/** Runs a loop for a test. `check` throws once the test is over, so that the loop ends, too. */
+/** Runs a loop for a test. The loop calls `check`, which throws once the test is over. */
 export async function runLoop<T>(
   name: string,
   loop: (check: () => void) => Promise<T>,
-  test = findTest(),
+  test = trackLoops(),
 ): Promise<T> {
   const check = () => {
     if (test?.isOver) throw new Error(`${name} runs after the end of its test.`);

@@ -1,20 +1,20 @@
 import { vi } from "vitest";
 
 const packages = new URL("../../../", import.meta.url);
-const lost = new Set<string>();
+const failing = new Set<string>();
 
-/** Lets all code be loaded again. */
+/** Makes all modules loadable again. */
 export function restoreModules(): void {
-  for (const path of lost) vi.doUnmock(path);
-  lost.clear();
+  for (const path of failing) vi.doUnmock(path);
+  failing.clear();
 }
 
-/** Forgets all modules, and makes some impossible to load from now on: `core/src/transport/repeat`. */
-export function lose(...modules: readonly string[]): void {
+/** Unloads all modules, and makes the import of `modules` fail: `core/src/transport/repeat`. */
+export function failImports(...modules: readonly string[]): void {
   vi.resetModules();
   for (const module of modules) {
     const path = decodeURI(new URL(`${module}.ts`, packages).pathname);
-    lost.add(path);
+    failing.add(path);
     vi.doMock(path, () => {
       throw new TypeError("Failed to fetch dynamically imported module");
     });

@@ -12,8 +12,8 @@ type Fault = "response" | "request" | number | Promise<void>;
 type Memory = Map<string, { readonly body: string; readonly response: Promise<Response> }>;
 
 /**
- * A proxy that keeps the contract of `idempotency()` (wire, 6.4), with a gateway behind it, and a network that loses what
- * the test says. `gateway` gives the response to each request that reaches it.
+ * Simulates a proxy with `idempotency()` (wire, 6.4) and a network that can lose a request or a response. `gateway` returns
+ * the response to each request that reaches the gateway.
  */
 export function openOnce(
   gateway: (nth: number, request: Request) => Response | Promise<Response>,
@@ -23,7 +23,7 @@ export function openOnce(
   const sent: string[] = [];
   const keys: (string | null)[] = [];
   const healthRequests: Request[] = [];
-  const lost: Fault[] = [];
+  const faults: Fault[] = [];
   const headers: Record<string, string> = features === null ? {} : { "x-sluice-features": features };
 
   return {
@@ -33,17 +33,17 @@ export function openOnce(
     keys,
     /** Requests for `/health`. */
     healthRequests,
-    /** Loses the next POST on its way, or its response on the way back, now or when the returned function is called. */
+    /** Loses the next POST or its response. With `never`, its response stays pending until the returned function is called. */
     lose(what: "response" | "request" | "never" = "response"): () => void {
       let end: () => void = () => {};
-      const later = new Promise<void>((resolve) => {
+      const lostLater = new Promise<void>((resolve) => {
         end = resolve;
       });
-      lost.push(what === "never" ? later : what);
+      faults.push(what === "never" ? lostLater : what);
       return end;
     },
-    /** Refuses the next POST before anything looks at its key. */
-    turnAway: (status: number) => void lost.push(status),
+    /** Refuses the next POST with `status`. The proxy does not store its key. */
+    turnAway: (status: number) => void faults.push(status),
     /** Opens a page: its own client before the same proxy. */
     page: (more: ClientOptions = {}) =>
       createTestClient(respond, { random: () => 0, ...options, ...more }).client,
@@ -56,7 +56,7 @@ export function openOnce(
     }
     const key = request.headers.get("idempotency-key");
     keys.push(key);
-    const fault = lost.shift();
+    const fault = faults.shift();
     if (fault === "request") throw new TypeError("fetch failed");
     if (typeof fault === "number")
       return Response.json({ error: { message: "turned away", code: "no" } }, { status: fault });
@@ -77,10 +77,10 @@ export function openOnce(
       return Response.json({ error: { code: "idempotency_mismatch", message: "another" } }, { status: 422 });
     if (known) return (await known.response).clone();
     sent.push(body);
-    const respond = Promise.resolve(gateway(sent.length, request));
-    if (key !== null && features !== null) memory.set(key, { body, response: respond });
-    const response = await respond;
-    // a request that costs nothing may be sent again
+    const pending = Promise.resolve(gateway(sent.length, request));
+    if (key !== null && features !== null) memory.set(key, { body, response: pending });
+    const response = await pending;
+    // the gateway did not bill the request, so the proxy forgets the key
     if (key !== null && response.status >= 400 && response.status < 500 && response.status !== 408)
       memory.delete(key);
     return response.clone();

@@ -2,18 +2,18 @@ import { createPartialJSON } from "@sluice/core/partial-json";
 import { expect } from "vitest";
 import { createRandom } from "./gateway.js";
 
-/** Reads a document in pieces. */
+/** Parses a document in pieces. Returns its value and state after the last piece. */
 export function read(...pieces: readonly string[]) {
   const document = createPartialJSON();
   for (const piece of pieces) document.push(piece);
   return { value: document.value, state: document.state };
 }
 
-/** Checks that `value` is a part of `whole`: strings are beginnings, literals are whole, and the order is the same. */
+/** Returns true if `value` is a part of `whole`: with starts of strings, whole literals, and entries in the same order. */
 export function isIncludedIn(value: unknown, whole: unknown): boolean {
   if (typeof value === "string" && typeof whole === "string") return whole.startsWith(value);
   if (Array.isArray(value) && Array.isArray(whole))
-    return value.length <= whole.length && value.every((item, at) => isIncludedIn(item, whole[at]));
+    return value.length <= whole.length && value.every((item, index) => isIncludedIn(item, whole[index]));
   if (isObject(value) && isObject(whole))
     return Object.keys(value).every(
       (key) => Object.hasOwn(whole, key) && isIncludedIn(value[key], whole[key]),
@@ -55,7 +55,7 @@ const words = [
 function createRandomValue(random: () => number, depth: number): unknown {
   const pick = <T>(from: readonly T[]) => from[Math.floor(random() * from.length)] as T;
   const many = <T>(make: () => T) => Array.from({ length: Math.floor(random() * 4) }, make);
-  // no name has a backslash: V8's JSON.parse (node issue 63785) then reads other names that are escaped wrong
+  // names have no backslash, because V8's JSON.parse then misreads other escaped names (node issue 63785)
   const word = () => many(() => pick(words)).join("");
   const leaves = [
     word,
@@ -68,7 +68,7 @@ function createRandomValue(random: () => number, depth: number): unknown {
   return Object.fromEntries(many(() => [word().replaceAll("\\", ""), createRandomValue(random, depth - 1)]));
 }
 
-/** JSON with whitespace and escapes where they may be. */
+/** Creates a random document with optional whitespace and escapes. */
 export function createRandomJSON(random: () => number): string {
   const json = JSON.stringify([createRandomValue(random, 5)], undefined, Math.floor(random() * 3));
   return json.replace(/[^\x20-\x7e\n]/g, (unit) =>
@@ -76,10 +76,11 @@ export function createRandomJSON(random: () => number): string {
   );
 }
 
+/** Splits a text into pieces of 1 to 12 characters, mostly short ones. */
 export function splitRandomly(text: string, random: () => number): string[] {
   const pieces: string[] = [];
-  for (let at = 0; at < text.length; at += pieces.at(-1)?.length ?? 0)
-    pieces.push(text.slice(at, at + 1 + Math.floor(random() ** 2 * 12)));
+  for (let start = 0; start < text.length; start += pieces.at(-1)?.length ?? 0)
+    pieces.push(text.slice(start, start + 1 + Math.floor(random() ** 2 * 12)));
   return pieces;
 }
 

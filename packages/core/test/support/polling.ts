@@ -1,17 +1,17 @@
 import type { Client, ClientOptions, Clock } from "@sluice/core";
 import { createTestClient, stoppedClock, waitUntil } from "./gateway.js";
 
-/** Answers one query. */
+/** Responds to one query. */
 export type Step = (request: Request) => Response | Promise<Response>;
 
-/** Told apart from every pause of a poll loop by its length. */
+/** Limit for headers. Its length differs from every pause of a poll loop. */
 const HEADERS_MS = 60_001;
-/** The limit for a refusal's body, which no test reaches. */
+/** Limit for the body of a refusal, which no test reaches. */
 const REFUSAL_MS = 5000;
 
 /**
- * Creates a client whose polls get the responses `steps`, and then the last one again and again. The clock advances only while
- * the polling loop waits, for its pause or for a response, because runtimes need different numbers of turns for the rest.
+ * Creates a client whose polls get the responses of `steps`, and then always the last one. The clock advances only while
+ * the poll loop waits for its pause or a response, because runtimes need different numbers of turns for the other code.
  */
 export function startPolling(
   steps: readonly Step[],
@@ -19,30 +19,30 @@ export function startPolling(
   options: Partial<ClientOptions> = {},
 ): {
   readonly client: Client;
-  /** The gateway's own clock: sleeping by it is no pause of the loop. */
+  /** Clock of the gateway. Its sleeps do not count as pauses of the loop. */
   readonly gateway: ReturnType<typeof stoppedClock>;
   /** The seconds at which queries came. */
   readonly polledAt: number[];
-  /** Lets time pass until `ms` later, or until `watching` is over. */
+  /** Advances the clock by `ms`, or until the tracked promise settles. */
   advance(ms: number): Promise<void>;
-  /** Notes the promise that ends `advance` when it settles. */
+  /** Sets the promise that ends `advance` when it settles. */
   track<T>(watching: Promise<T>): Promise<T>;
 } {
   const gateway = stoppedClock();
   const polledAt: number[] = [];
   let pauses = 0;
-  let woken = 0;
+  let endedPauses = 0;
   let isPending = false;
   let isOver = false;
 
   const clock: Clock = {
     now: gateway.now,
     async sleep(ms, signal) {
-      // a limit counts one task after its end: a wait of 0
+      // a time limit also waits 0 ms after its end
       const isPause = ![0, HEADERS_MS, REFUSAL_MS, deadlineMs].includes(ms);
       if (isPause) pauses += 1;
       await gateway.sleep(ms, signal);
-      if (isPause) woken += 1;
+      if (isPause) endedPauses += 1;
       else if (ms !== HEADERS_MS) isPending = false;
     },
   };
@@ -90,7 +90,7 @@ export function startPolling(
   }
 
   function isWaiting(): boolean {
-    const isAsleep = polledAt.length === pauses && woken < pauses;
+    const isAsleep = polledAt.length === pauses && endedPauses < pauses;
     return isAsleep || (isPending && polledAt.length === pauses + 1);
   }
 }

@@ -17,7 +17,7 @@ function readPieces(pieces: readonly Uint8Array[]): Promise<ChatResult> {
   return streamChat(createTestClient(() => streamResponse(pieces)).client, question).result();
 }
 
-function pickEssence({ message, finishReason }: Pick<ChatResult, "message" | "finishReason">) {
+function pickCompared({ message, finishReason }: Pick<ChatResult, "message" | "finishReason">) {
   return {
     content: message.content,
     reasoning: message.reasoning_content ?? null,
@@ -26,7 +26,7 @@ function pickEssence({ message, finishReason }: Pick<ChatResult, "message" | "fi
   };
 }
 
-function createExpectedEssence({
+function pickExpected({
   content,
   reasoning_content,
   reasoning,
@@ -54,26 +54,26 @@ export async function expectAsRecorded({ expected }: Recorded, pieces: readonly 
     return;
   }
   const turn = await readPieces(pieces);
-  expect(pickEssence(turn)).toEqual(createExpectedEssence(first));
+  expect(pickCompared(turn)).toEqual(pickExpected(first));
   expect(turn.refusal ?? null).toBe(first.refusal);
-  expect((turn.alternatives ?? []).map(pickEssence)).toEqual(others.map(createExpectedEssence));
+  expect((turn.alternatives ?? []).map(pickCompared)).toEqual(others.map(pickExpected));
   expect(turn.usage ?? null).toEqual(expected.usage);
   expect(turn.outcome === "unconfirmed").toBe(first.finish_reason === null);
 }
 
-/** Finds the position after which the stream has declared its end. */
+/** Finds the end of the line that completes the response: `[DONE]`, a `finish_reason` or an error. */
 function findEnd(bytes: Uint8Array): number {
   let lineStart = 0;
-  for (let at = 0; at <= bytes.length; at += 1) {
-    if (at < bytes.length && bytes[at] !== 0x0a) continue;
-    const line = new TextDecoder().decode(bytes.slice(lineStart, at)).trimEnd();
-    if (isOverLine(line)) return lineStart + new TextEncoder().encode(line).length;
-    lineStart = at + 1;
+  for (let lineEnd = 0; lineEnd <= bytes.length; lineEnd += 1) {
+    if (lineEnd < bytes.length && bytes[lineEnd] !== 0x0a) continue;
+    const line = new TextDecoder().decode(bytes.slice(lineStart, lineEnd)).trimEnd();
+    if (completesResponse(line)) return lineStart + new TextEncoder().encode(line).length;
+    lineStart = lineEnd + 1;
   }
   return bytes.length;
 }
 
-function isOverLine(line: string): boolean {
+function completesResponse(line: string): boolean {
   if (!line.startsWith("data:")) return line.startsWith("error:");
   const data = line.slice(5).trim();
   if (data === "[DONE]") return true;
@@ -83,7 +83,7 @@ function isOverLine(line: string): boolean {
 
 /** Returns all positions before `end` if there are at most `max`; otherwise a few at random, and the first and last. */
 function chooseCuts(end: number, random: () => number, max: number): number[] {
-  if (end <= max) return Array.from({ length: end }, (_, at) => at);
+  if (end <= max) return Array.from({ length: end }, (_, position) => position);
   const inside = Array.from({ length: max / 16 }, () => Math.floor(random() * end));
   return [...inside, 0, 1, end - 1, end - 2];
 }
@@ -112,7 +112,7 @@ export function isSlow(bytes: Uint8Array): boolean {
   return bytes.length > SLOW_BYTES;
 }
 
-/** Returns true for the recordings that every platform reads: platforms differ in how they read, not in what. */
+/** Returns true for the recordings that the tests of every platform read. The others only run in Node. */
 export function isSample(index: number): boolean {
   return index % 8 === 0;
 }

@@ -1,12 +1,12 @@
 import type { StandardSchema } from "@sluice/core";
 import { DONE, frame } from "./gateway.js";
 
-/** The stream of a response in one piece of text. */
+/** Writes the stream of a response with one delta of text. */
 export function streamText(content: string): string {
   return frame({ content }) + frame({}, "stop") + DONE;
 }
 
-/** The stream of a response that calls tools: `streamCalls({ a: ["weather", '{"city":"Rome"}'] })`. */
+/** Writes the stream of a response that calls tools: `streamCalls({ a: ["weather", '{"city":"Rome"}'] })`. */
 export function streamCalls(
   calls: Readonly<Record<string, readonly [string, string]>>,
   before: object = {},
@@ -20,7 +20,7 @@ export function streamCalls(
   return frame(before) + frame({ tool_calls }) + frame({}, "tool_calls") + DONE;
 }
 
-/** A schema of a library that cannot write JSON Schema. */
+/** Creates a schema of a library that cannot write JSON Schema. */
 export function checkOnly(fits: (value: unknown) => boolean): StandardSchema {
   const validate = (value: unknown) => (fits(value) ? { value } : { issues: [{ message: "no" }] });
   return { "~standard": { version: 1, vendor: "other", validate } };

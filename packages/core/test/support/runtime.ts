@@ -1,2 +1,2 @@
-/** True in workerd, whose globals cannot be taken away. */
+/** True in workerd, whose globals cannot be removed. */
 export const isWorkerd = globalThis.navigator?.userAgent === "Cloudflare-Workers";

@@ -4,23 +4,23 @@ import { streamResponse } from "./gateway.js";
 const encoder = new TextEncoder();
 
 /**
- * End of a connection: `end` as after a complete response, `drop` with an error, `silence` without more bytes, and
- * `upstream_cut` with the error event of the proxy.
+ * End of a connection. `end`: as after a complete response. `drop`: an error. `silence`: no more bytes, and no end.
+ * `upstream_cut`: the error event of the proxy.
  */
 export type Ending = "end" | "drop" | "silence" | "upstream_cut";
 
-/** A connection that delivers so many bytes of the requested response, and then ends in this way. */
+/** A connection that delivers `bytes` of the requested response, and then ends as `ending`. */
 export interface Cut {
   readonly bytes: number;
   readonly ending: Ending;
 }
 
-/** A refusal in the place of a connection. */
+/** A request without a connection: its error response, or the error of `fetch`. */
 type Refused = Response | Error;
 
 /**
- * A proxy that keeps a response: the first connection is the question's, the others take it up again. Each is cut as
- * `cuts` say, in turn; those after them are whole.
+ * Creates a client of a proxy that stores a response. The first connection is the chat request's; later ones resume the
+ * response. The connections are cut by `cuts`, in turn, and later ones are whole.
  */
 export function serveStored(
   events: readonly string[],
@@ -46,16 +46,16 @@ export function serveStored(
   return { client, requests, attempts: () => requests.map(describeRequest) };
 }
 
-/** Writes the events of a stored response with their ids, without the first `behind` events. */
-export function addIds(events: readonly string[], behind = 0): string {
+/** Writes the events of a stored response with their ids, after the event `lastEventId`. */
+export function addIds(events: readonly string[], lastEventId = 0): string {
   return events
     .map((event, nth) => `id: ${nth + 1}\n${event}`)
-    .slice(behind)
+    .slice(lastEventId)
     .join("");
 }
 
-function openConnection(events: readonly string[], behind: number, cut: Cut | undefined): Response {
-  const bytes = encoder.encode(addIds(events, behind));
+function openConnection(events: readonly string[], lastEventId: number, cut: Cut | undefined): Response {
+  const bytes = encoder.encode(addIds(events, lastEventId));
   const pieces = [bytes.slice(0, cut?.bytes ?? bytes.length)].filter(({ length }) => length > 0);
   if (cut?.ending === "upstream_cut") pieces.push(encoder.encode(writeError("upstream_cut")));
   const body = new ReadableStream<Uint8Array>(
@@ -80,8 +80,8 @@ export function writeError(code: string): string {
   return `\n\nevent: error\ndata: {"error":{"message":"the answer is over","code":"${code}"}}\n\n`;
 }
 
-/** `POST`, `GET`, `GET after 3`, `DELETE` */
+/** Describes a request: `POST`, `GET`, `GET after 3` (the last event id), `DELETE`. */
 function describeRequest({ method, headers }: Request): string {
-  const behind = headers.get("last-event-id");
-  return behind === null ? method : `${method} after ${behind}`;
+  const lastEventId = headers.get("last-event-id");
+  return lastEventId === null ? method : `${method} after ${lastEventId}`;
 }

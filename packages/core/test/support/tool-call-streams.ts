@@ -1,4 +1,4 @@
-/** A call as the model made it. Without a name, the gateway has lost it. */
+/** A call of the model. `name` is undefined if the gateway does not send it. */
 interface MadeCall {
   readonly name: string | undefined;
   readonly arguments: string;
@@ -10,13 +10,13 @@ export interface CallStream {
   readonly chunks: readonly (readonly object[])[];
   /** The calls that a gateway may mean by these chunks: where fields are missing, more than one list. */
   readonly meanings: readonly (readonly MadeCall[])[];
-  /** True if the chunks can be read. */
-  readonly isClear: boolean;
-  /** True if the chunks have no other meaning. */
-  readonly isTold: boolean;
+  /** True if a known gateway streams calls in this way, so that the client has to read them. */
+  readonly isReadable: boolean;
+  /** True if the chunks do not look like other calls, so that the client must not misread them. */
+  readonly isUnambiguous: boolean;
 }
 
-/** Gives the value of a field, by the number of the call and of its fragment. Undefined leaves the field out. */
+/** Returns the value of a field by the index of the call and of its fragment. Undefined omits the field. */
 type Field<Value = unknown> = (call: number, fragment: number) => Value;
 
 const onFirst =
@@ -74,8 +74,8 @@ const orders: Readonly<
   "in one chunk": (positions) => [positions],
 };
 
-/** Names of the styles of a stream. */
-interface Styles {
+/** Names of the variants that form a stream. */
+interface Variants {
   readonly id: string;
   readonly index: string;
   readonly name: string;
@@ -86,7 +86,7 @@ interface Styles {
 }
 
 /** Returns true if a known gateway streams calls in this way. */
-function isClear({ id, index, name, order, cut, list }: Styles): boolean {
+function isReadable({ id, index, name, order, cut, list }: Variants): boolean {
   if (!/^on (the first|all)/.test(name) || /repeated|last|second/.test(id)) return false;
   if (index === "own" && name === "on the first fragment") return true;
   if (order === "in one chunk") return false;
@@ -97,19 +97,19 @@ function isClear({ id, index, name, order, cut, list }: Styles): boolean {
  * Returns false for fields that make several calls look like one: calls of one tool whose id is repeated, and a call
  * without a name behind a call without arguments.
  */
-function isTold({ id, index, name, hasOneTool }: Styles): boolean {
+function isUnambiguous({ id, index, name, hasOneTool }: Variants): boolean {
   if (name.endsWith("missing"))
     return /^own(?! on the last|, of)/.test(id) || (index === "own" && !id.startsWith("repeated"));
   return !hasOneTool || (!/repeated|second/.test(id) && !name.includes("last"));
 }
 
 /**
- * Makes the streams of tool calls for every combination: fields that are present, missing, blank, null or repeated,
+ * Creates the streams of tool calls for every combination: fields that are present, missing, blank, null or repeated,
  * arguments in several fragments, and fragments in several orders. Combinations with the same chunks are one stream.
  *
  * @param lists the arguments of the calls: `01` is a call without arguments and one with some
  */
-export function callStreams(lists: readonly string[]): CallStream[] {
+export function createCallStreams(lists: readonly string[]): CallStream[] {
   const streams = new Map<string, { -readonly [Name in keyof CallStream]: CallStream[Name] }>();
   let nth = 0;
   for (const list of lists)
@@ -146,12 +146,12 @@ export function callStreams(lists: readonly string[]): CallStream[] {
                 const key = JSON.stringify(chunks);
                 const known = streams.get(key);
                 const hasOneTool = names[0] === names[1] && list.length > 1;
-                const styles = { id, index, name, order, cut, list, hasOneTool };
+                const variants = { id, index, name, order, cut, list, hasOneTool };
                 streams.set(key, {
                   chunks,
                   meanings: [...(known?.meanings ?? []), calls],
-                  isClear: isClear(styles) || known?.isClear === true,
-                  isTold: isTold(styles) && known?.isTold !== false,
+                  isReadable: isReadable(variants) || known?.isReadable === true,
+                  isUnambiguous: isUnambiguous(variants) && known?.isUnambiguous !== false,
                 });
               }
   return [...streams.values()];

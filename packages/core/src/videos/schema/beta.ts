@@ -11,7 +11,7 @@ import {
 } from "../../base/validate.js";
 import { isHTTP, isImageDataURI, isPublicHTTP } from "../../base/web-address.js";
 import { videoModels } from "../../types/media-models.js";
-import { gammaShape, only20 } from "./denials.js";
+import { onlyGamma, onlyGamma2 } from "./denials.js";
 import { durationWithin } from "./duration.js";
 
 const beta = videoModels["beta3.0-video"];
@@ -71,7 +71,7 @@ export const betaReference = v.variant("type", [referenceImage, publicReference]
 type Item = BetaFrame | BetaReferenceImage | BetaPublicReference;
 type MediaType = Item["type"];
 
-const count = (items: readonly { readonly type: MediaType }[], ...types: readonly MediaType[]) =>
+const countItems = (items: readonly { readonly type: MediaType }[], ...types: readonly MediaType[]) =>
   items.filter(({ type }) => types.includes(type)).length;
 
 const atMost = (
@@ -89,12 +89,12 @@ const anyMedia = v.pipe(
   v.array(v.variant("type", [betaFrame, referenceImage, publicReference])),
   rule<Item[]>(
     "frames-exclude-references",
-    (items) => count(items, ...beta.frames) === 0 || count(items, ...beta.references) === 0,
+    (items) => countItems(items, ...beta.frames) === 0 || countItems(items, ...beta.references) === 0,
     "mixes frames with references: send items of one kind only",
   ),
   rule<Item[]>(
     "last-frame-needs-first",
-    (items) => count(items, "last_frame") === 0 || count(items, "first_frame") > 0,
+    (items) => countItems(items, "last_frame") === 0 || countItems(items, "first_frame") > 0,
     "has a last_frame without a first_frame; add the first, or send the image as first_frame",
   ),
   itemCount<Item[]>(
@@ -138,13 +138,13 @@ const input = v.object({
   media: v.optional(media),
 });
 type Input = RequestOf<typeof input>;
-type With<T, Name extends keyof T> = { readonly [Key in Name]-?: Exclude<T[Key], undefined> };
+type RequireField<T, Name extends keyof T> = { readonly [Key in Name]-?: Exclude<T[Key], undefined> };
 
 /** Content of a `beta` video with a prompt, and perhaps media (spec, Family `beta`). */
-export interface BetaPromptInput extends With<Input, "prompt">, Pick<Input, "media"> {}
+export interface BetaPromptInput extends RequireField<Input, "prompt">, Pick<Input, "media"> {}
 
 /** Content of a `beta` video with media, and perhaps a prompt (spec, Family `beta`). */
-export interface BetaMediaInput extends With<Input, "media">, Pick<Input, "prompt"> {}
+export interface BetaMediaInput extends RequireField<Input, "media">, Pick<Input, "prompt"> {}
 
 const promptOrMedia = v.pipe(
   input,
@@ -193,7 +193,7 @@ const request = v.object({
   /** Size, length and other settings. */
   parameters: v.optional(parameters as v.GenericSchema<BetaVideoParameters>),
   /** Not for this model: a field of the gamma models. Use `input`. */
-  content: forbidden(gammaShape),
+  content: forbidden(onlyGamma),
   /** Belongs in `parameters` for this model. */
   resolution: forbidden("belongs in `parameters`"),
   /** Belongs in `parameters` for this model. */
@@ -205,7 +205,7 @@ const request = v.object({
   /** Belongs in `parameters` for this model. */
   watermark: forbidden("belongs in `parameters`"),
   /** Not for this model: a field of `gamma-video-2.0`. */
-  return_last_frame: forbidden(only20),
+  return_last_frame: forbidden(onlyGamma2),
 });
 
 /**
@@ -220,19 +220,22 @@ export const betaVideoRequest: v.GenericSchema<BetaVideoRequest> = request;
 /** Warns about fields that the spec neither lists nor forbids (wire, 1.54). */
 export function warnOfBeta({ input: { prompt = "", media = [] } }: BetaVideoRequest, warn: Warn): void {
   for (const [type, name] of Object.entries(beta.promptNames)) {
-    const given = count(media, type as MediaType);
+    const given = countItems(media, type as MediaType);
     const named = [...prompt.matchAll(new RegExp(`\\b${name} ?(\\d+)`, "g"))].map(([, number]) =>
       Number(number),
     );
-    const beyond = named.find((number) => number > given);
-    if (beyond !== undefined)
+    const missing = named.find((number) => number > given);
+    if (missing !== undefined)
       warn(
         "input.prompt",
         "prompt-names-missing-media",
-        `names ${name} ${beyond}, but input.media has ${given} ${type}`,
+        `names ${name} ${missing}, but input.media has ${given} ${type}`,
       );
   }
-  if (count(media, "file", "link") > 0 && count(media, ...beta.references) > count(media, "file", "link"))
+  if (
+    countItems(media, "file", "link") > 0 &&
+    countItems(media, ...beta.references) > countItems(media, "file", "link")
+  )
     warn(
       "input.media",
       "document-with-references",

@@ -10,7 +10,7 @@ interface DurationRange {
 
 /** Creates the schema of a duration within a range. */
 export function durationWithin({ min, max, auto }: DurationRange): v.GenericSchema<number> {
-  const choice = auto === undefined ? "" : `${auto} (the model chooses) or `;
+  const autoChoice = auto === undefined ? "" : `${auto} (the model chooses) or `;
   return v.pipe(
     v.number(),
     withKeywords(
@@ -18,7 +18,7 @@ export function durationWithin({ min, max, auto }: DurationRange): v.GenericSche
       v.check(
         (seconds: number) =>
           seconds === auto || (Number.isInteger(seconds) && seconds >= min && seconds <= max),
-        `must be ${choice}a whole number of seconds from ${min} to ${max}`,
+        `must be ${autoChoice}a whole number of seconds from ${min} to ${max}`,
       ),
     ),
   );

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { forbidden, itemCount, type RequestOf, type Warn, wholeNumber } from "../../base/validate.js";
 import { isPublicHTTP } from "../../base/web-address.js";
 import { videoModels } from "../../types/media-models.js";
-import { betaShape, only20 } from "./denials.js";
+import { onlyBeta, onlyGamma2 } from "./denials.js";
 import { durationWithin } from "./duration.js";
 
 const pro = videoModels["gamma-video-1-5-pro-251215"];
@@ -58,7 +58,8 @@ type ProContent = (VideoText | ProFrame)[];
 type FastContent = (VideoText | FastFrame)[];
 type Content = readonly { readonly type: string; readonly role?: string }[];
 
-const count = (content: Content, name: string) =>
+/** Counts the items whose type or role is `name`. */
+const countItems = (content: Content, name: string) =>
   content.filter(({ type, role }) => type === name || role === name).length;
 
 const oneText = <Items extends Content>() =>
@@ -69,7 +70,7 @@ const oneText = <Items extends Content>() =>
     [1, 1],
     "must have exactly one text item, which says what happens",
   );
-const once = (role: string) =>
+const atMostOne = (role: string) =>
   itemCount<ProContent>(
     `${role.replace("_", "-")}-count`,
     "role",
@@ -83,7 +84,12 @@ const textContent = v.pipe(v.array(videoText), oneText<VideoText[]>()) as v.Gene
   readonly [VideoText]
 >;
 const proItem: v.GenericSchema<VideoText | ProFrame> = v.variant("type", [videoText, proFrame]);
-const proContent = v.pipe(v.array(proItem), oneText<ProContent>(), once("first_frame"), once("last_frame"));
+const proContent = v.pipe(
+  v.array(proItem),
+  oneText<ProContent>(),
+  atMostOne("first_frame"),
+  atMostOne("last_frame"),
+);
 const fastItem: v.GenericSchema<VideoText | FastFrame> = v.variant("type", [videoText, fastFrame]);
 const fastContent = v.pipe(
   v.array(fastItem),
@@ -102,11 +108,11 @@ const fields = {
   /** Marks the video with a watermark. @default false */
   watermark: v.optional(v.boolean()),
   /** Not for this model: a field of the beta models. Use `content`. */
-  input: forbidden(betaShape),
+  input: forbidden(onlyBeta),
   /** Not for this model: a field of the beta models. Here parameters are top-level fields. */
-  parameters: forbidden(betaShape),
+  parameters: forbidden(onlyBeta),
   /** Not for this model: a field of `gamma-video-2.0`. */
-  return_last_frame: forbidden(only20),
+  return_last_frame: forbidden(onlyGamma2),
 } as const;
 /** Fields of text to video. */
 const fromText = {
@@ -246,9 +252,9 @@ export const gammaVideo10ProFastRequest: v.GenericSchema<GammaVideo10ProFastRequ
 /** Warns about fields that the spec neither lists nor forbids (wire, 1.60). */
 export function warnOfPro({ content, generate_audio }: GammaVideo15ProRequest, warn: Warn): void {
   const items: Content = content;
-  if (generate_audio && count(items, "image_url") > 0)
+  if (generate_audio && countItems(items, "image_url") > 0)
     warn("generate_audio", "audio-with-images", "is described for text-to-video; it may have no effect here");
-  if (count(items, "last_frame") > 0 && count(items, "first_frame") === 0)
+  if (countItems(items, "last_frame") > 0 && countItems(items, "first_frame") === 0)
     warn(
       "content",
       "last-frame-alone",

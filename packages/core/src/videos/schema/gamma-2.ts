@@ -11,18 +11,19 @@ import {
 } from "../../base/validate.js";
 import { isAssetURI, isHTTP, isImageDataURI } from "../../base/web-address.js";
 import { videoModels } from "../../types/media-models.js";
-import { betaShape, only20 } from "./denials.js";
+import { onlyBeta, onlyGamma2 } from "./denials.js";
 import { durationWithin } from "./duration.js";
 import { type VideoText, videoText } from "./gamma-1.js";
 
 const full = videoModels["gamma-video-2.0"];
 const fast = videoModels["gamma-video-fast"];
 
-const isLookupURL = (url: unknown) => typeof url === "object" && url !== null && "forDisplayOnly" in url;
+/** Returns true for `temporaryURL` of an asset. */
+const isTemporaryURL = (url: unknown) => typeof url === "object" && url !== null && "forDisplayOnly" in url;
 
 const imageURL = v.pipe(
   v.string(({ input }) =>
-    isLookupURL(input)
+    isTemporaryURL(input)
       ? "is the temporary URL of an asset lookup; give the asset's uri, asset://<id>"
       : "must be a string",
   ),
@@ -133,8 +134,6 @@ type Content = readonly {
   readonly audio_url?: File;
 }[];
 
-const has = (content: Content, ...types: string[]) => content.some(({ type }) => types.includes(type));
-
 const content = v.pipe(
   v.array(item),
   withKeywords(
@@ -144,7 +143,9 @@ const content = v.pipe(
   rule<Items>(
     "audio-needs-image",
     // an unknown item may be a video
-    (items) => !has(items, "audio_url") || items.some(({ type }) => type !== "text" && type !== "audio_url"),
+    (items) =>
+      items.every(({ type }) => type !== "audio_url") ||
+      items.some(({ type }) => type !== "text" && type !== "audio_url"),
     "has audio without an image or a video; add one of them",
   ),
 );
@@ -177,12 +178,12 @@ const fields = {
   /** Keeps the camera still. The spec does not list it for this model: it is sent with a warning. */
   camera_fixed: v.optional(v.boolean()),
   /** Not for this model: a field of the beta models. Use `content`. */
-  input: forbidden(betaShape),
+  input: forbidden(onlyBeta),
   /** Not for this model: a field of the beta models. Here parameters are top-level fields. */
-  parameters: forbidden(betaShape),
+  parameters: forbidden(onlyBeta),
 } as const;
 
-const searchNeedsText = <Request extends { content: Content; tools?: readonly unknown[] | undefined }>() =>
+const searchOnlyWithText = <Request extends { content: Content; tools?: readonly unknown[] | undefined }>() =>
   rule<Request>(
     "tools-need-text-only",
     ({ content, tools }) => !tools?.length || content.every(({ type }) => type === "text"),
@@ -210,7 +211,7 @@ const fastRequest = v.object({
   /** Height of the video. Written with a small p, unlike beta models. The spec shows no default. */
   resolution: v.optional(v.picklist(fast.resolutions)),
   /** Not for this model: a field of `gamma-video-2.0`. */
-  return_last_frame: forbidden(only20),
+  return_last_frame: forbidden(onlyGamma2),
 });
 
 /** Body of a request to `gamma-video-fast` (spec, Family `gamma-video-2.0` and `gamma-video-fast`). */
@@ -219,12 +220,12 @@ export type GammaVideoFastRequest = RequestOf<typeof fastRequest>;
 /** Schema of a request to `gamma-video-2.0`. */
 export const gammaVideo20Request: v.GenericSchema<GammaVideo20Request> = v.pipe(
   fullRequest,
-  searchNeedsText(),
+  searchOnlyWithText(),
 );
 /** Schema of a request to `gamma-video-fast`. */
 export const gammaVideoFastRequest: v.GenericSchema<GammaVideoFastRequest> = v.pipe(
   fastRequest,
-  searchNeedsText(),
+  searchOnlyWithText(),
 );
 
 /**

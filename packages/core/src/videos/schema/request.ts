@@ -54,8 +54,8 @@ export function checkVideoRequest(request: unknown): CheckResult {
 }
 
 /**
- * Checks a request as `createVideoTask` does, for an add-on that works before it sends: a request that breaks a rule is not
- * worth an upload. Emits the warnings in development. `checks: false` accepts any request.
+ * Checks a request as `createVideoTask` does, for an add-on that uploads files before it sends the request. Emits the
+ * warnings in development. `checks: false` accepts any request.
  *
  * @throws {ValidationError} if the request breaks a rule
  * @example
@@ -68,7 +68,7 @@ export function assertVideoRequest(
   request: unknown,
   options?: CheckOptions,
 ): void {
-  // a proxy on this machine names its files by local addresses, and the gateway behind it reaches them
+  // a proxy on this machine gives its files local addresses, which the gateway behind it can reach
   const isLocal = !isPublicHTTP(baseURL);
   const checked = isLocal ? replacePrefix(request, `${baseURL}/v1/media/`, "https://file.invalid/") : request;
   assertAccepted(checked, rules, options);
