@@ -86,17 +86,17 @@ export function createAssetStore(
   options: AssetStoreOptions | (() => AssetStoreOptions) = {},
 ): AssetStore {
   noteOptions("createAssetStore or useAsset", options, client);
-  const read = createOptionsReader(options);
-  const { submit, ...store } = createTaskStore(assets, client, read, {
+  const readOptions = createOptionsReader(options);
+  const { submit, ...store } = createTaskStore(assets, client, readOptions, {
     createState: (state, asset): AssetState => ({ ...state, asset }),
   });
   /** The last registration, if its result is unknown. The same input reuses its idempotency key and body. */
-  let lost: LostRequest | undefined;
+  let lostRequest: LostRequest | undefined;
   return {
     ...store,
     create(given, { name, groupId } = {}) {
       const source = given instanceof URL ? given.href : given;
-      const input = { source, name, groupId: groupId ?? read().groupId };
+      const input = { source, name, groupId: groupId ?? readOptions().groupId };
       return submit("uploading", (reporter) => register(input, reporter));
     },
   };
@@ -105,19 +105,19 @@ export function createAssetStore(
   async function register(input: AssetInput, reporter: CreationReporter): Promise<AssetHandle> {
     const call = cancelWith(client, reporter.signal);
     reporter.isReported = () => !call.isCancelled();
-    const repeated = lost && isEqual(lost.input, input) ? lost : undefined;
+    const repeated = lostRequest && isEqual(lostRequest.input, input) ? lostRequest : undefined;
     const idempotencyKey = repeated?.idempotencyKey ?? createRandomId();
     let request = repeated?.request;
-    if (repeated) lost = undefined;
+    if (repeated) lostRequest = undefined;
     try {
-      request ??= await createRequest(client, input, read(), reporter);
+      request ??= await createRequest(client, input, readOptions(), reporter);
       reporter.signal.throwIfAborted();
       reporter.show({ phase: "creating" });
-      const { encoding } = read();
-      const sent = { ...pickRequestOptions(read()), signal: call.signal, idempotencyKey, encoding };
+      const { encoding } = readOptions();
+      const sent = { ...pickRequestOptions(readOptions()), signal: call.signal, idempotencyKey, encoding };
       return await createAsset(call.client, request, sent);
     } catch (error) {
-      if (request && canReuseKey(error, call.billing())) lost = { input, request, idempotencyKey };
+      if (request && canReuseKey(error, call.billing())) lostRequest = { input, request, idempotencyKey };
       throw error;
     } finally {
       call.end();
@@ -140,16 +140,16 @@ async function createRequest(
   { signal, show }: CreationReporter,
 ): Promise<AssetRequest> {
   assets.assertReady?.(client);
-  const rest = { model: "gamma-asset", GroupId: groupId, Name: name, AssetType: "Image" } as const;
-  const given: AssetRequest = { ...rest, URL: source };
+  const fields = { model: "gamma-asset", GroupId: groupId, Name: name, AssetType: "Image" } as const;
+  const given: AssetRequest = { ...fields, URL: source };
   assertAssetRequest(client, given, { checks });
   if (typeof source === "string") return given;
   const file = prepare ? await prepare(source, signal) : source;
-  if (encoding === "multipart") return { ...rest, URL: file };
+  if (encoding === "multipart") return { ...fields, URL: file };
   const { toDataURI } = await import("../files/data-uri-later.js");
   const onProgress = ({ loadedBytes, totalBytes }: { loadedBytes: number; totalBytes: number }) =>
     show({ phase: "uploading", progress: loadedBytes / totalBytes });
-  return { ...rest, URL: await toDataURI(file, { signal, onProgress }) };
+  return { ...fields, URL: await toDataURI(file, { signal, onProgress }) };
 }
 
 function findName(source: Blob | string): string {
