@@ -20,7 +20,7 @@ import type { BatchRecord } from "./records.js";
 import type { AnyRequest } from "./request.js";
 
 /** Number of retries after a lost response that the proxy can replay. */
-const MAX_REPEATS = 3;
+const MAX_RETRIES = 3;
 const FIRST_WAIT_MS = 1000;
 const MAX_WAIT_MS = 30_000;
 
@@ -28,7 +28,7 @@ const MAX_WAIT_MS = 30_000;
 export interface RunContext {
   readonly client: Client;
   /** Returns the current options. */
-  readonly options: () => BatchOptions;
+  readonly readOptions: () => BatchOptions;
   readonly ledger: Ledger;
   /** Writes records while the run holds its lock. */
   readonly write: Write;
@@ -57,23 +57,24 @@ export type AttemptEnd =
     };
 
 /**
- * Sends a request, after writing its record with its key. Repeats an attempt with an unknown result only if the proxy
- * replays the response for its key.
+ * Writes the record of a request with its key, then sends the request. Repeats an attempt with an unknown result only if
+ * the proxy replays the response for its key.
  *
  * @throws the error of the storage; the signal's reason
  */
 export async function attempt(run: RunContext, entry: Entry): Promise<AttemptEnd> {
   const { client, ledger, features, pace } = run;
-  const limits = { limit: MAX_REPEATS, firstMs: FIRST_WAIT_MS, longestMs: MAX_WAIT_MS };
+  const limits = { limit: MAX_RETRIES, firstMs: FIRST_WAIT_MS, longestMs: MAX_WAIT_MS };
   const backoff = createBackoff(client, limits);
-  for (let last: unknown; ; ) {
+  for (let lastError: unknown; ; ) {
     const { round } = pace;
     const isOpen = entry.record?.open === true || entry.record?.state === "sending";
     try {
-      if (isOpen && !(await features.canReplay(entry))) return createEnd(last ?? new Error(LEFT), "maybe");
-      if (isOpen && last) await backoff.wait(last, { signal: run.stopped });
+      if (isOpen && !(await features.canReplay(entry)))
+        return createEnd(lastError ?? new Error(RUN_ENDED), "maybe");
+      if (isOpen && lastError) await backoff.wait(lastError, { signal: run.stopped });
     } catch (error) {
-      if (error === last) return createEnd(error, "maybe");
+      if (error === lastError) return createEnd(error, "maybe");
       run.stopped.throwIfAborted();
       return createEnd(error, "none");
     }
@@ -86,37 +87,40 @@ export async function attempt(run: RunContext, entry: Entry): Promise<AttemptEnd
       run.forgotten.throwIfAborted();
       const billing = (isGatewayError(error) ? error.billing : undefined) ?? call.billing();
       if (billing === "none") return createEnd(error, billing);
-      last = error;
+      lastError = error;
       await ledger.save(entry, { open: true }, run.write);
     } finally {
       call.end();
     }
 
     function createEnd(error: unknown, billing: Billing): AttemptEnd {
-      const isFromEarlierRun = billing === "maybe" && last === undefined;
+      const isFromEarlierRun = billing === "maybe" && lastError === undefined;
       return { error, billing, isOpen, reusesKey: canReuseKey(error, billing), isFromEarlierRun, round };
     }
   }
 }
 
-const LEFT =
+const RUN_ENDED =
   "the run ended before the gateway responded: this request may have been made and billed; check your account";
 
 async function send(
-  { options, features }: RunContext,
+  { readOptions, features }: RunContext,
   { kind, request, checks }: Entry,
   client: Client,
-  given: RequestOptions,
+  callOptions: RequestOptions,
 ): Promise<Partial<BatchRecord>> {
-  const { headers, timeout, retry: retries } = options();
-  const more = { headers, timeout, retry: retries, ...given, checks } as RequestOptions<false>;
+  const { headers, timeout, retry: retries } = readOptions();
+  const settings = { headers, timeout, retry: retries, ...callOptions, checks } as RequestOptions<false>;
   const anyRequest = request as AnyRequest;
   if (kind === "video")
-    return { state: "created", handle: await createVideoTask(client, anyRequest, more), open: false };
-  if (kind === "image") return toResultRecord(assertImages(await generateImages(client, anyRequest, more)));
+    return { state: "created", handle: await createVideoTask(client, anyRequest, settings), open: false };
+  if (kind === "image")
+    return toResultRecord(assertImages(await generateImages(client, anyRequest, settings)));
   // without a proxy that recognizes the key, a repeated chat may be billed twice
-  const retry = (await features.has(kind)) ? more.retry : { ...more.retry, limit: 0 };
-  return toResultRecord(await streamChat(client, anyRequest, { ...more, ...(retry && { retry }) }).result());
+  const retry = (await features.has(kind)) ? settings.retry : { ...settings.retry, limit: 0 };
+  return toResultRecord(
+    await streamChat(client, anyRequest, { ...settings, ...(retry && { retry }) }).result(),
+  );
 }
 
 /** Rejects a response without images, which would count as done. */

@@ -4,7 +4,7 @@ import type { Entry } from "./ledger.js";
 
 /** What the proxy of a run can do. */
 export interface Features {
-  /** Returns true if the proxy replays responses to this kind of request. Asks it once. @throws {ConnectionError} */
+  /** Returns true if the proxy replays responses to this kind of request. Queries it once. @throws {ConnectionError} */
   has(kind: Entry["kind"]): Promise<boolean>;
   /**
    * Returns true if a request with a lost response can be repeated under its key without a second bill.

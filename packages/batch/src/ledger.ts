@@ -33,9 +33,9 @@ export interface Ledger {
   /** Changes a record in memory, then in the storage. The change stays in memory if the storage fails. */
   save(entry: Entry, change: Partial<BatchRecord>, write?: Write): Promise<void>;
   /** Retries the failed writes. */
-  saveRest(write: Write): Promise<void>;
-  /** Adopts records that other tabs or processes have written. Returns the changed entries. */
-  adopt(records: ReadonlyMap<string, unknown>, isRunning: boolean): Entry[];
+  saveUnsaved(write: Write): Promise<void>;
+  /** Merges newer records of other tabs or processes. Returns the changed entries. */
+  mergeRecords(records: ReadonlyMap<string, unknown>, isRunning: boolean): Entry[];
   /** Drops all records. */
   forget(): void;
 }
@@ -61,37 +61,37 @@ export function createLedger(
     read,
     async claim(entry, changes, write) {
       const record = mergeChanges(entry, changes);
-      await put(entry, record, write);
-      change(entry, record);
+      await writeRecord(entry, record, write);
+      setRecord(entry, record);
       onChange();
     },
     async save(entry, changes, write = storage.write) {
-      change(entry, mergeChanges(entry, changes));
+      setRecord(entry, mergeChanges(entry, changes));
       onChange();
       unsaved.add(entry);
-      await put(entry, entry.record, write);
+      await writeRecord(entry, entry.record, write);
       unsaved.delete(entry);
     },
-    async saveRest(write) {
+    async saveUnsaved(write) {
       for (const entry of unsaved) {
-        await put(entry, entry.record, write);
+        await writeRecord(entry, entry.record, write);
         unsaved.delete(entry);
       }
     },
-    adopt,
+    mergeRecords,
     forget() {
       unsaved.clear();
-      replace([...entries.values()], new Map());
+      replaceEntries([...entries.values()], new Map());
     },
   };
 
   async function read(list: readonly ListedRequest[]): Promise<void> {
     const records = await awaitWithin(client.clock, STORAGE_MS, storage.read(collection), "the storage");
-    replace(list, records);
+    replaceEntries(list, records);
   }
 
-  function replace(list: readonly ListedRequest[], records: ReadonlyMap<string, unknown>): void {
-    const before = entries;
+  function replaceEntries(list: readonly ListedRequest[], records: ReadonlyMap<string, unknown>): void {
+    const previous = entries;
     entries = new Map();
     counts = createCounts();
     for (const listed of list) {
@@ -101,11 +101,11 @@ export function createLedger(
       entries.set(id, entry);
       counts.waiting += 1;
       // an unsaved record exists only in memory
-      const known = before.get(id);
+      const known = previous.get(id);
       const isUnsaved = known !== undefined && unsaved.delete(known);
       if (isUnsaved) unsaved.add(entry);
-      if (isUnsaved) change(entry, known.record);
-      else if (records.has(id)) change(entry, parseRecord(records.get(id), fingerprint));
+      if (isUnsaved) setRecord(entry, known.record);
+      else if (records.has(id)) setRecord(entry, parseRecord(records.get(id), fingerprint));
     }
     onChange();
   }
@@ -114,12 +114,12 @@ export function createLedger(
     return { state: "waiting", ...record, ...changes, fingerprint, rev: (record?.rev ?? 0) + 1 };
   }
 
-  async function put({ id }: Entry, record: BatchRecord | undefined, write: Write): Promise<void> {
+  async function writeRecord({ id }: Entry, record: BatchRecord | undefined, write: Write): Promise<void> {
     const writing = write(collection, new Map([[id, record]]));
     await awaitWithin(client.clock, STORAGE_MS, writing, "the storage");
   }
 
-  function adopt(records: ReadonlyMap<string, unknown>, isRunning: boolean): Entry[] {
+  function mergeRecords(records: ReadonlyMap<string, unknown>, isRunning: boolean): Entry[] {
     const changed: Entry[] = [];
     for (const [id, value] of records) {
       const entry = entries.get(id);
@@ -127,14 +127,14 @@ export function createLedger(
       const record = parseRecord(value, entry.fingerprint);
       // only the run changes the requests that it works on. Others may only decide about unresolved requests
       if (record.rev <= (entry.record?.rev ?? 0) || (isRunning && !isUnresolved(entry))) continue;
-      change(entry, record);
+      setRecord(entry, record);
       changed.push(entry);
     }
     if (changed.length > 0) onChange();
     return changed;
   }
 
-  function change(entry: Entry, record: BatchRecord | undefined): void {
+  function setRecord(entry: Entry, record: BatchRecord | undefined): void {
     counts[getState(entry)] -= 1;
     entry.record = record;
     if (!record?.error) entry.error = undefined;

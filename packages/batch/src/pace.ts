@@ -53,8 +53,8 @@ export function createPace(client: Client, max: number, signal: AbortSignal, onC
       concurrency = Math.min(max, concurrency + 1 / concurrency);
     },
     slowDown,
-    async wait(error, sentIn) {
-      slowDown(sentIn);
+    async wait(error, sentRound) {
+      slowDown(sentRound);
       if (pause) return;
       const onWait = ({ delayMs }: { readonly delayMs: number }) => {
         pause = { until: Date.now() + delayMs, error };
@@ -69,8 +69,8 @@ export function createPace(client: Client, max: number, signal: AbortSignal, onC
     },
   };
 
-  function slowDown(sentIn: number): void {
-    if (sentIn !== round) return;
+  function slowDown(sentRound: number): void {
+    if (sentRound !== round) return;
     round += 1;
     concurrency = Math.max(1, concurrency / 2);
     onChange();

@@ -27,44 +27,44 @@ export interface Work {
 /** Creates the context of a run. `onPace` runs after each change of the pace. */
 export function createContext(
   client: Client,
-  options: () => BatchOptions,
+  readOptions: () => BatchOptions,
   given: Pick<RunContext, "ledger" | "write" | "stopped" | "forgotten">,
   onPace: () => void,
 ): RunContext {
-  const { concurrency = 4 } = options();
+  const { concurrency = 4 } = readOptions();
   const pace = createPace(client, concurrency, given.stopped, onPace);
-  return { client, options, pace, features: createFeatures(client), ...given };
+  return { client, readOptions, pace, features: createFeatures(client), ...given };
 }
 
 /** Processes the requests of a ledger. `halt` ends the run early. */
 export function startWork(run: RunContext, halt: (error: unknown) => void): Work {
   const { pace, stopped, forgotten } = run;
-  const rest = orderEntries(run.ledger.entries.values());
-  const first: Entry[] = [];
+  const remaining = orderEntries(run.ledger.entries.values());
+  const prioritized: Entry[] = [];
   let inFlight = 0;
   let unconfirmedInRow = 0;
-  let end: () => void = () => {};
+  let resolveEnded: () => void = () => {};
   const ended = new Promise<void>((resolve) => {
-    end = resolve;
+    resolveEnded = resolve;
   });
   stopped.addEventListener("abort", wake);
-  return { ended, add: (entry) => void first.push(entry), wake };
+  return { ended, add: (entry) => void prioritized.push(entry), wake };
 
   function wake(): void {
     while (!stopped.aborted && !pace.pause && inFlight < pace.concurrency) {
-      const entry = first.pop() ?? rest.next().value;
+      const entry = prioritized.pop() ?? remaining.next().value;
       if (!entry) break;
       if (isReady(entry)) void start(entry);
     }
     // a request that waits for the end of a pause counts as in flight
-    if (inFlight === 0) end();
+    if (inFlight === 0) resolveEnded();
   }
 
   async function start(entry: Entry): Promise<void> {
     inFlight += 1;
     entry.isBusy = true;
     try {
-      const billing = await complete(run, entry, halt);
+      const billing = await processEntry(run, entry, halt);
       unconfirmedInRow = billing === "maybe" ? unconfirmedInRow + 1 : 0;
       if (unconfirmedInRow >= MAX_UNCONFIRMED) halt(entry.error);
     } catch (error) {
@@ -72,7 +72,7 @@ export function startWork(run: RunContext, halt: (error: unknown) => void): Work
     }
     entry.isBusy = false;
     inFlight -= 1;
-    first.push(entry);
+    prioritized.push(entry);
     wake();
   }
 }
@@ -95,12 +95,12 @@ function isReady({ isBusy, record }: Entry): boolean {
  *
  * @throws the error that ends the run
  */
-async function complete(
+async function processEntry(
   run: RunContext,
   entry: Entry,
   halt: (error: unknown) => void,
 ): Promise<Billing | undefined> {
-  const { ledger, write, pace, options } = run;
+  const { ledger, write, pace, readOptions } = run;
   if (!entry.record?.result && !entry.record?.handle) {
     const end = await attempt(run, entry);
     if (!("change" in end)) return recordFailure(run, entry, end);
@@ -112,7 +112,7 @@ async function complete(
     if (!video) return undefined;
     await saveResult(video);
   }
-  await options().onResult?.(toResult(entry));
+  await readOptions().onResult?.(toResult(entry));
   run.forgotten.throwIfAborted();
   await ledger.save(entry, { state: "done" }, write);
   return undefined;
@@ -145,30 +145,31 @@ async function recordFailure(
     round,
   }: Extract<AttemptEnd, { readonly error: unknown }>,
 ): Promise<Billing | undefined> {
-  const known = toError(error);
+  const failure = toError(error);
   const isUnconfirmed = billing === "maybe" || (isOpen && isKeyTaken(error));
-  const isBack = isTemporary(error) || isFatal(error);
-  if (isUnconfirmed || !isBack) {
-    entry.error = known;
+  const isRetried = isTemporary(error) || isFatal(error);
+  if (isUnconfirmed || !isRetried) {
+    entry.error = failure;
     const state = isUnconfirmed ? "unconfirmed" : "failed";
     const key = isUnconfirmed && reusesKey ? entry.record?.key : undefined;
-    const left = isUnconfirmed ? "maybe" : billing;
-    await ledger.save(entry, { state, key, open: undefined, error: toStoredError(known, left) }, write);
-    return isFromEarlierRun ? undefined : left;
+    const finalBilling = isUnconfirmed ? "maybe" : billing;
+    const stored = toStoredError(failure, finalBilling);
+    await ledger.save(entry, { state, key, open: undefined, error: stored }, write);
+    return isFromEarlierRun ? undefined : finalBilling;
   }
   // a request with an attempt that may be billed keeps its record
   if (!isOpen) await ledger.save(entry, { state: "waiting" }, write);
   stopped.throwIfAborted();
   if (!isTemporary(error)) throw error;
-  await pace.wait(known, round);
+  await pace.wait(failure, round);
   return billing;
 }
 
 /** Polls a video to its end. Returns the change of its record; undefined if it failed. */
 async function pollVideo(run: RunContext, entry: Entry): Promise<Partial<BatchRecord> | undefined> {
-  const { client, ledger, options, stopped, write } = run;
+  const { client, ledger, readOptions, stopped, write } = run;
   try {
-    const { headers, timeout, retry, intervalMs, deadlineMs } = options();
+    const { headers, timeout, retry, intervalMs, deadlineMs } = readOptions();
     const watch = { headers, timeout, retry, intervalMs, deadlineMs, signal: stopped, seenBefore: true };
     const { raw: _, ...result } = await watchVideoTask(client, entry.record?.handle ?? "", watch).result();
     return { state: "received", result };
@@ -176,10 +177,10 @@ async function pollVideo(run: RunContext, entry: Entry): Promise<Partial<BatchRe
     stopped.throwIfAborted();
     if (isFatal(error)) throw error;
     entry.error = toError(error);
-    const over = isTaskFinal(error) ? { handle: undefined, key: undefined } : {};
+    const clearedFields = isTaskFinal(error) ? { handle: undefined, key: undefined } : {};
     await ledger.save(
       entry,
-      { state: "failed", error: toStoredError(entry.error, undefined), ...over },
+      { state: "failed", error: toStoredError(entry.error, undefined), ...clearedFields },
       write,
     );
     return undefined;

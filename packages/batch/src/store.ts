@@ -56,11 +56,11 @@ export function createBatch(
 ): Batch {
   noteOptions("createBatch", options, client);
   const readOptions = createOptionsReader(options);
-  const { id, storage: given } = checkOptions(readOptions());
+  const { id, storage: storageOption } = checkOptions(readOptions());
   const readList = () => parseList(typeof requests === "function" ? requests() : requests);
   const readLedger = () => ledger.read(readList());
   readList();
-  const storage = getClientStorage(client, given);
+  const storage = getClientStorage(client, storageOption);
   const collection = `batches/${id}`;
   const ledger = createLedger(client, storage, collection, publishLater);
   let status: BatchStatus = "idle";
@@ -104,12 +104,12 @@ export function createBatch(
 
   function start(): Promise<BatchState> {
     if (run && !run.stop.signal.aborted) return run.ended;
-    const before = run?.ended;
+    const previousRun = run?.ended;
     const stop = new AbortController();
     const forget = new AbortController();
     error = undefined;
     status = "running";
-    const ended = Promise.resolve(before).then(() => runNow(started));
+    const ended = Promise.resolve(previousRun).then(() => runNow(started));
     const started: Run = { ended, stop, forget };
     run = started;
     publish();
@@ -146,7 +146,7 @@ export function createBatch(
     // the previous holder of the lock may have written records
     await readLedger();
     assertSameRequests(ledger.entries.values());
-    await ledger.saveRest(write);
+    await ledger.saveUnsaved(write);
     show("running");
     const onPace = () => {
       publish();
@@ -177,12 +177,12 @@ export function createBatch(
     run?.work?.wake();
   }
 
-  /** Adopts the records that other tabs and processes write, until as many calls of `endWatching`. */
+  /** Merges the records that other tabs and processes write. Each call needs a call of `endWatching`. */
   function beginWatching(): void {
     watchers += 1;
     if (watchers > 1) return;
     const unsubscribe = storage.subscribe(collection, (records) => {
-      for (const entry of ledger.adopt(records, run?.work !== undefined)) run?.work?.add(entry);
+      for (const entry of ledger.mergeRecords(records, run?.work !== undefined)) run?.work?.add(entry);
       run?.work?.wake();
     });
     const unregister = registerForget(client, () => {

@@ -63,7 +63,7 @@ export async function fetchMedia(
   try {
     call.signal.throwIfAborted();
     const decoded = parseDataURI(String(url));
-    // decode it here: a page's policy may forbid a request to it
+    // decoded without a request, because a page's policy may forbid requests to data URLs
     const response = decoded
       ? new Response(decoded)
       : await fetchResponse(client, call, createRequest(url, call.signal));
@@ -103,11 +103,11 @@ function createRequest(url: string | URL, signal: AbortSignal): Request {
 async function fetchResponse(client: Client, { signal, abort, firstChunkMs }: Call, request: Request) {
   signal.throwIfAborted();
   const received = new AbortController();
-  const abortLate = () =>
+  const abortRequest = () =>
     abort(new TimeoutError(`no response after ${firstChunkMs} ms (timeout.firstChunkMs)`, "first-chunk"));
   // one more task: when a frozen page resumes, its timer and the response are due together, and the response must win
   callAfter(client.clock, firstChunkMs, received.signal, () =>
-    callAfter(client.clock, 0, received.signal, abortLate),
+    callAfter(client.clock, 0, received.signal, abortRequest),
   );
   try {
     return await rejectOnAbort(client.fetch(request), signal);
@@ -143,8 +143,8 @@ async function readParts(call: Call, response: Response, maxBytes: number) {
 /** Sets the type from the file's first bytes. Text is never a result: a proxy or a captive portal sent it. */
 async function setType(file: Blob, { headers }: Response): Promise<Blob> {
   if (file.size === 0) throw new ResponseError("the file is empty", { path: "", body: "" });
-  const named = (headers.get("content-type") ?? "").replace(/;.*/, "").trim().toLowerCase();
-  const type = (await readSignedType(file)) ?? named;
+  const declaredType = (headers.get("content-type") ?? "").replace(/;.*/, "").trim().toLowerCase();
+  const type = (await readSignedType(file)) ?? declaredType;
   if (/^text\/|^application\/(json|xml)$/.test(type))
     throw new ResponseError(`the file is of type ${type}, and no media`, {
       path: "",

@@ -2,7 +2,7 @@ import type { ChatResult, ChatUsage, ClientEvent, ImageResult, VideoTask } from 
 import { isCreatePath, isRecord } from "@sluice/core/extend";
 import { pricePieces } from "./money.js";
 import { type Prices, type Rates, readRateTable } from "./prices.js";
-import { type Cost, createTally, type Known, type Tally } from "./tally.js";
+import { type Cost, type CostOrReason, createTally, type Tally } from "./tally.js";
 import { calculateChatCost, calculateImageCost } from "./usage-cost.js";
 import {
   calculateVideoCost,
@@ -127,32 +127,32 @@ export type Priced =
  */
 export function calculateCost(value: Priced, prices: Prices): Cost {
   const tally = createTally(readRateTable(prices));
-  count(value, tally, undefined);
+  addValue(value, tally, undefined);
   return tally.cost();
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function count(value: unknown, tally: Tally, request: Fields | undefined): void {
-  if (isList(value)) for (const one of value) count(one, tally, request);
+function addValue(value: unknown, tally: Tally, request: Fields | undefined): void {
+  if (isList(value)) for (const item of value) addValue(item, tally, request);
   else if (!isRecord(value))
     throw new TypeError("calculateCost: give a message, a result, a task, an event, or a list of them");
   else if ("amount" in value) tally.addCost(value as unknown as Cost);
   else if ("request" in value && "usage" in value)
-    countUsage(value["usage"], tally, value["request"] as Fields);
-  else if ("request" in value) count(value["result"], tally, value["request"] as Fields);
-  else if ("billing" in value && "attempts" in value) countReceipt(value as unknown as PricedReceipt, tally);
-  else if ("type" in value) countEvent(value as unknown as ClientEvent, tally);
-  else if ("kind" in value) countItem(value as unknown as PricedItem, tally);
-  else if ("role" in value) countMessage(value as unknown as PricedMessage, tally);
-  else if ("parentId" in value) count(value["message"], tally, request);
-  else if ("timing" in value) countTurn(value as unknown as ChatResult, tally);
-  else if ("rawStatus" in value) countVideo(value as unknown as VideoTask, tally, request);
-  else if ("images" in value) countImages(value as unknown as ImageResult, tally, request);
+    addUsage(value["usage"], tally, value["request"] as Fields);
+  else if ("request" in value) addValue(value["result"], tally, value["request"] as Fields);
+  else if ("billing" in value && "attempts" in value) addReceipt(value as unknown as PricedReceipt, tally);
+  else if ("type" in value) addEvent(value as unknown as ClientEvent, tally);
+  else if ("kind" in value) addItem(value as unknown as PricedItem, tally);
+  else if ("role" in value) addMessage(value as unknown as PricedMessage, tally);
+  else if ("parentId" in value) addValue(value["message"], tally, request);
+  else if ("timing" in value) addChatResult(value as unknown as ChatResult, tally);
+  else if ("rawStatus" in value) addVideo(value as unknown as VideoTask, tally, request);
+  else if ("images" in value) addImages(value as unknown as ImageResult, tally, request);
   else throw new TypeError(`calculateCost: knows no cost of { ${Object.keys(value).join(", ")} }`);
 }
 
-function countUsage(usage: unknown, tally: Tally, request: Fields): void {
+function addUsage(usage: unknown, tally: Tally, request: Fields): void {
   const isChat = isRecord(usage) && usage["prompt_tokens"] !== undefined;
   tally.add(request["model"] as string | undefined, (rates) =>
     isChat ? calculateChatCost(rates, usage) : calculateCountedImages(rates, usage, request),
@@ -160,18 +160,18 @@ function countUsage(usage: unknown, tally: Tally, request: Fields): void {
 }
 
 /** Calculates the cost of images from their number. All images of a request have one size. */
-function calculateCountedImages(rates: Rates, usage: unknown, request: object | undefined): Known {
-  const made = isRecord(usage) ? readCount(usage["generated_images"]) : undefined;
+function calculateCountedImages(rates: Rates, usage: unknown, request: object | undefined): CostOrReason {
+  const imageCount = isRecord(usage) ? readCount(usage["generated_images"]) : undefined;
   const { size } = { ...request } as { readonly size?: unknown };
-  const common = typeof size === "string" ? size : undefined;
-  return calculateImageCost(rates, usage, made === undefined ? undefined : [common]);
+  const commonSize = typeof size === "string" ? size : undefined;
+  return calculateImageCost(rates, usage, imageCount === undefined ? undefined : [commonSize]);
 }
 
 function isList(value: unknown): value is Iterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.iterator in value;
 }
 
-function countMessage({ role, model, usage, outcome, error }: PricedMessage, tally: Tally): void {
+function addMessage({ role, model, usage, outcome, error }: PricedMessage, tally: Tally): void {
   if (role !== "assistant" || (!usage && isFree(error))) return;
   if (!usage && outcome === undefined) tally.addMissing("not-ended", model);
   else tally.add(model, (rates) => calculateChatCost(rates, usage));
@@ -182,17 +182,17 @@ function isFree(error: unknown): boolean {
   return (error as { readonly billing?: unknown } | undefined)?.billing === "none";
 }
 
-function countItem({ model, state, result, error }: PricedItem, tally: Tally): void {
-  if (result) count(result, tally, undefined);
+function addItem({ model, state, result, error }: PricedItem, tally: Tally): void {
+  if (result) addValue(result, tally, undefined);
   else if (state === "running") tally.addMissing("not-ended", model);
   else if (state !== "waiting" && !isFree(error)) tally.addMissing("no-usage", model);
 }
 
-function countTurn({ model, usage }: ChatResult, tally: Tally): void {
+function addChatResult({ model, usage }: ChatResult, tally: Tally): void {
   tally.add(model, (rates) => calculateChatCost(rates, usage));
 }
 
-function countImages({ model, usage, images }: ImageResult, tally: Tally, request: Fields | undefined): void {
+function addImages({ model, usage, images }: ImageResult, tally: Tally, request: Fields | undefined): void {
   const made = images.filter(({ error }) => !error);
   const requested = request?.["size"] as string | undefined;
   tally.add(model, (rates) =>
@@ -204,7 +204,7 @@ function countImages({ model, usage, images }: ImageResult, tally: Tally, reques
   );
 }
 
-function countVideo(task: VideoTask, tally: Tally, request: Fields | undefined): void {
+function addVideo(task: VideoTask, tally: Tally, request: Fields | undefined): void {
   const model = task.model ?? (request?.["model"] as string | undefined);
   if (task.state !== "succeeded") return tally.addMissing("not-ended", model);
   const unknown = { seconds: undefined, resolution: undefined, hasAudio: undefined, inputSeconds: undefined };
@@ -215,34 +215,34 @@ function countVideo(task: VideoTask, tally: Tally, request: Fields | undefined):
 }
 
 /** Calculates the cost of an ended call, by its kind. Files cost nothing. */
-const callCosts: { readonly [Kind in string]?: (rates: Rates, call: EndedCall) => Known } = {
+const callCosts: { readonly [Kind in string]?: (rates: Rates, call: EndedCall) => CostOrReason } = {
   chat: (rates, { usage }) => calculateChatCost(rates, usage),
   image: (rates, { usage, settings }) => calculateCountedImages(rates, usage, settings),
-  video: calculateCallOfVideo,
+  video: calculateVideoCallCost,
   asset: (rates) => (typeof rates.asset === "bigint" ? pricePieces(rates.asset, 1) : "no-price"),
   epsilon: () => "no-usage",
 };
 
 /** Calculates the cost of a video from its request, because events omit the length of the video and its references. */
-function calculateCallOfVideo(rates: Rates, { model, settings }: EndedCall): Known {
+function calculateVideoCallCost(rates: Rates, { model, settings }: EndedCall): CostOrReason {
   const requested = readRequestMetadata({ model, ...settings });
   return calculateVideoCost(rates, { ...requested, inputSeconds: undefined });
 }
 
-function countEvent(event: ClientEvent, tally: Tally): void {
+function addEvent(event: ClientEvent, tally: Tally): void {
   if (event.type !== "end") return;
   const { usage, outcome, error } = event;
   if (!usage && (outcome === "not-sent" || isFree(error))) return;
-  countCall(event, !usage && FAILED.includes(outcome), tally);
+  addCall(event, !usage && UNCERTAIN_OUTCOMES.includes(outcome), tally);
 }
 
-function countReceipt(receipt: PricedReceipt, tally: Tally): void {
+function addReceipt(receipt: PricedReceipt, tally: Tally): void {
   const { usage, billing } = receipt;
   if (!usage && (billing === "none" || billing === "refused")) return;
-  countCall(receipt, !usage && billing === "maybe", tally);
+  addCall(receipt, !usage && billing === "maybe", tally);
 }
 
-function countCall(call: EndedCall, isUncertain: boolean, tally: Tally): void {
+function addCall(call: EndedCall, isUncertain: boolean, tally: Tally): void {
   const { kind, path, model } = call;
   const cost = callCosts[kind];
   if (!cost || !isCreatePath(path)) return;
@@ -251,4 +251,4 @@ function countCall(call: EndedCall, isUncertain: boolean, tally: Tally): void {
 }
 
 /** Outcomes of calls that may be billed without a response. */
-const FAILED: readonly string[] = ["stopped", "truncated", "error"];
+const UNCERTAIN_OUTCOMES: readonly string[] = ["stopped", "truncated", "error"];

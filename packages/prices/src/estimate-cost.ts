@@ -3,7 +3,7 @@ import { isRecord } from "@sluice/core/extend";
 import { models } from "@sluice/core/schemas";
 import { pricePieces, priceTokens, writeAmount } from "./money.js";
 import { type Prices, type Rates, readRateTable } from "./prices.js";
-import { type Cost, createTally, findRate, type Known, type MissingReason } from "./tally.js";
+import { type Cost, type CostOrReason, createTally, findRate, type MissingReason } from "./tally.js";
 import { calculateVideoCost, findVideoModel, readCount, readRequestMetadata } from "./video-cost.js";
 
 /** The estimated cost of a request. `amount` is the maximum. */
@@ -71,14 +71,14 @@ function estimateImages(rates: Rates, { size, n, ...request }: Request): Range {
   const price = findRate(rates, "image", size as string | undefined);
   if (typeof price !== "bigint") return price;
   const sequence = request["sequential_image_generation"];
-  const isOne = sequence === undefined || sequence === "disabled";
+  const isSingle = sequence === undefined || sequence === "disabled";
   const options = request["sequential_image_generation_options"];
-  const max = isOne
+  const max = isSingle
     ? readCount(countResponses(n))
     : isRecord(options)
       ? readCount(options["max_images"])
       : undefined;
-  if (isOne && max) return toExactRange(pricePieces(price, max));
+  if (isSingle && max) return toExactRange(pricePieces(price, max));
   return max ? { min: pricePieces(price, 1), max: pricePieces(price, max) } : "no-limit";
 }
 
@@ -86,14 +86,14 @@ function estimateVideo(rates: Rates, request: Request): Range {
   const metadata = readRequestMetadata(request);
   const { duration }: { readonly duration?: Readonly<Record<string, number>> } =
     findVideoModel(request.model) ?? {};
-  const isChosen = metadata.seconds === undefined && duration?.["auto"] !== undefined;
-  const [min, max] = isChosen
+  const isLengthOpen = metadata.seconds === undefined && duration?.["auto"] !== undefined;
+  const [min, max] = isLengthOpen
     ? [duration["min"], duration["max"]].map((seconds) => calculateVideoCost(rates, { ...metadata, seconds }))
     : [calculateVideoCost(rates, metadata), calculateVideoCost(rates, metadata)];
   return toRange(min, max);
 }
 
-function toRange(min: Known | undefined, max: Known | undefined): Range {
+function toRange(min: CostOrReason | undefined, max: CostOrReason | undefined): Range {
   if (typeof max !== "bigint" || typeof min !== "bigint") return (max ?? "no-usage") as MissingReason;
   return { min, max };
 }
@@ -112,7 +112,7 @@ function countResponses(n: unknown): number {
   return Math.max(1, Math.ceil(Number(n)) || 1);
 }
 
-/** Counts a data URI as an image, not by its bytes. Text that only looks like a data URI counts as text. */
+/** Counts one token per byte. An image with a data URI counts as an image, not by its bytes. */
 function countRequestTokens(request: Request): number {
   const images = [request["messages"]].flat().flatMap((message) => findImages(message as Message));
   const embedded = images.reduce((sum, url) => sum + (/^data:/i.test(url) ? url.length : 0), 0);

@@ -5,14 +5,15 @@
 
 /** Number of significant decimals of a price. */
 const PRICE_DECIMALS = 6;
+/** Number of decimals of an amount. */
 const DECIMALS = 12;
-const ONE = 10n ** BigInt(DECIMALS);
+const UNITS = 10n ** BigInt(DECIMALS);
 /** Limit of an amount, above which `toFixed` writes an exponent. */
-const TOO_MUCH = 1e15;
+const MAX_AMOUNT = 1e15;
 
 /** Reads a price as a whole number of millionths of the currency; undefined for an invalid price. */
 export function readPrice(value: unknown): bigint | undefined {
-  if (typeof value !== "number" || !(value >= 0) || value >= TOO_MUCH) return undefined;
+  if (typeof value !== "number" || !(value >= 0) || value >= MAX_AMOUNT) return undefined;
   const price = BigInt(value.toFixed(PRICE_DECIMALS).replace(".", ""));
   // a price that rounds to zero would make something free
   return price === 0n && value > 0 ? undefined : price;
@@ -38,8 +39,8 @@ export function priceSeconds(price: bigint, seconds: number): bigint {
  * amount.
  */
 export function writeAmount(exact: bigint): number {
-  const fraction = String(exact % ONE).padStart(DECIMALS, "0");
-  return Number(`${exact / ONE}.${fraction}`);
+  const fraction = String(exact % UNITS).padStart(DECIMALS, "0");
+  return Number(`${exact / UNITS}.${fraction}`);
 }
 
 /**
@@ -47,10 +48,10 @@ export function writeAmount(exact: bigint): number {
  * amount.
  */
 export function readAmount(value: number): bigint | undefined {
-  if (!(value >= 0) || value >= TOO_MUCH) return undefined;
+  if (!(value >= 0) || value >= MAX_AMOUNT) return undefined;
   const shortest = String(value);
   const [whole = "", fraction = ""] = (shortest.includes("e") ? value.toFixed(DECIMALS) : shortest).split(
     ".",
   );
-  return BigInt(whole) * ONE + BigInt(fraction.padEnd(DECIMALS, "0").slice(0, DECIMALS));
+  return BigInt(whole) * UNITS + BigInt(fraction.padEnd(DECIMALS, "0").slice(0, DECIMALS));
 }

@@ -49,7 +49,7 @@ export interface RateTable {
   readonly models: ReadonlyMap<string, Rates>;
 }
 
-/** The fields. True for a field that may depend on a size or a resolution. */
+/** True for each field whose price may depend on a size or a resolution. */
 const FIELDS: Readonly<Record<keyof ModelPrices, boolean>> = {
   input: false,
   cachedInput: false,
@@ -62,13 +62,13 @@ const FIELDS: Readonly<Record<keyof ModelPrices, boolean>> = {
 };
 
 /** Fields that require another field. */
-const NEEDS: Partial<Record<keyof ModelPrices, keyof ModelPrices>> = {
+const REQUIRED_FIELDS: Partial<Record<keyof ModelPrices, keyof ModelPrices>> = {
   cachedInput: "input",
   secondWithAudio: "second",
   inputSecond: "second",
 };
 
-const read = new WeakMap<Prices, RateTable>();
+const rateTables = new WeakMap<Prices, RateTable>();
 
 /**
  * Checks a table of prices and returns it. Also use it for a table that comes from a server as JSON. Do not modify the
@@ -95,7 +95,7 @@ export function definePrices<const Table extends Prices>(prices: Table): Table {
 
 /** Reads a table and caches the result. */
 export function readRateTable(prices: Prices): RateTable {
-  const known = isRecord(prices) ? read.get(prices) : undefined;
+  const known = isRecord(prices) ? rateTables.get(prices) : undefined;
   if (known) return known;
   const { currency, models } = isRecord(prices) ? prices : ({} as Partial<Prices>);
   if (typeof currency !== "string" || currency === "") throw createPriceError("currency", "give a text, EUR");
@@ -104,7 +104,7 @@ export function readRateTable(prices: Prices): RateTable {
     ([model, row]) => [model, readRates(row, `models.${model}`)] as const,
   );
   const table = { currency, models: new Map(rates) };
-  read.set(prices, table);
+  rateTables.set(prices, table);
   return table;
 }
 
@@ -116,7 +116,7 @@ function readRates(row: unknown, path: string): Rates {
   const rates = given.map(([field, price]) => {
     if (!Object.hasOwn(FIELDS, field))
       throw createPriceError(`${path}.${field}`, `give one of ${Object.keys(FIELDS).join(", ")}`);
-    const needed = NEEDS[field as keyof ModelPrices];
+    const needed = REQUIRED_FIELDS[field as keyof ModelPrices];
     if (needed && row[needed] === undefined)
       throw createPriceError(`${path}.${field}`, `give ${needed} as well`);
     return [field, readRate(price, `${path}.${field}`, FIELDS[field as keyof ModelPrices])] as const;
@@ -127,10 +127,10 @@ function readRates(row: unknown, path: string): Rates {
   return Object.fromEntries(rates) as Rates;
 }
 
-function readRate(price: unknown, path: string, mayDepend: boolean): Rate {
-  if (!isRecord(price) || !mayDepend) return assertPrice(price, path);
+function readRate(price: unknown, path: string, allowsSizes: boolean): Rate {
+  if (!isRecord(price) || !allowsSizes) return assertPrice(price, path);
   const entries = Object.entries(price).map(
-    ([size, one]) => [size.toLowerCase(), assertPrice(one, `${path}.${size}`)] as const,
+    ([size, value]) => [size.toLowerCase(), assertPrice(value, `${path}.${size}`)] as const,
   );
   if (entries.length === 0) throw createPriceError(path, "has no price");
   return new Map(entries);

@@ -36,13 +36,13 @@ export interface Cost {
 }
 
 /** An exact cost, or the reason why it is unknown. */
-export type Known = bigint | MissingReason;
+export type CostOrReason = bigint | MissingReason;
 
 /** A sum of costs. */
 export interface Tally {
   readonly table: RateTable;
-  /** Adds the cost of one item of a model. `count` gets the prices of the model. */
-  add(model: string | undefined, count: (rates: Rates) => Known): void;
+  /** Adds the cost that `calculate` returns for the prices of a model. */
+  add(model: string | undefined, calculate: (rates: Rates) => CostOrReason): void;
   /** Adds items with an unknown cost. */
   addMissing(reason: MissingReason, model: string | undefined, count?: number): void;
   /** Adds a cost. */
@@ -56,11 +56,11 @@ export function createTally(table: RateTable): Tally {
   const missing = new Map<string, MissingCost>();
   return { table, add, addMissing, addCost, cost };
 
-  function add(model: string | undefined, count: (rates: Rates) => Known): void {
+  function add(model: string | undefined, calculate: (rates: Rates) => CostOrReason): void {
     const rates = table.models.get(model ?? "");
-    const known = rates ? count(rates) : "unknown-model";
-    if (typeof known === "bigint") sum += known;
-    else addMissing(known, model);
+    const cost = rates ? calculate(rates) : "unknown-model";
+    if (typeof cost === "bigint") sum += cost;
+    else addMissing(cost, model);
   }
 
   function addMissing(reason: MissingReason, model: string | undefined, count = 1): void {
@@ -88,7 +88,7 @@ export function createTally(table: RateTable): Tally {
  *
  * @param size the size or resolution; undefined if unknown
  */
-export function findRate(rates: Rates, field: keyof ModelPrices, size: string | undefined): Known {
+export function findRate(rates: Rates, field: keyof ModelPrices, size: string | undefined): CostOrReason {
   const rate = rates[field];
   if (rate === undefined) return "no-price";
   if (typeof rate === "bigint") return rate;

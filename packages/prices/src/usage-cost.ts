@@ -1,11 +1,11 @@
 import { isRecord } from "@sluice/core/extend";
 import { pricePieces, priceTokens } from "./money.js";
 import type { Rates } from "./prices.js";
-import { findRate, type Known } from "./tally.js";
+import { type CostOrReason, findRate } from "./tally.js";
 import { readCount } from "./video-cost.js";
 
 /** Calculates the cost of a chat response from its `usage`. Unreported cached tokens count as zero. */
-export function calculateChatCost(rates: Rates, usage: unknown): Known {
+export function calculateChatCost(rates: Rates, usage: unknown): CostOrReason {
   const { input, cachedInput = input, output } = rates as Partial<Record<keyof Rates, bigint>>;
   if (input === undefined || cachedInput === undefined || output === undefined) return "no-price";
   if (!isRecord(usage)) return "no-usage";
@@ -22,8 +22,8 @@ function countCachedTokens({
   prompt_tokens_details: details,
   ...usage
 }: Readonly<Record<string, unknown>>): number {
-  const inDetails = isRecord(details) ? readCount(details["cached_tokens"]) : undefined;
-  return inDetails ?? readCount(usage["prompt_cache_hit_tokens"]) ?? 0;
+  const detailed = isRecord(details) ? readCount(details["cached_tokens"]) : undefined;
+  return detailed ?? readCount(usage["prompt_cache_hit_tokens"]) ?? 0;
 }
 
 /**
@@ -35,14 +35,14 @@ export function calculateImageCost(
   rates: Rates,
   usage: unknown,
   sizes: readonly (string | undefined)[] | undefined,
-): Known {
+): CostOrReason {
   const counts = isRecord(usage) ? usage : {};
   if (rates.image !== undefined) {
-    const made = readCount(counts["generated_images"]) ?? sizes?.length;
-    if (made === undefined) return "no-usage";
-    return sizes?.length === made
+    const imageCount = readCount(counts["generated_images"]) ?? sizes?.length;
+    if (imageCount === undefined) return "no-usage";
+    return sizes?.length === imageCount
       ? sumPrices(sizes.map((size) => findRate(rates, "image", size)))
-      : priceEqualImages(rates, made, sizes);
+      : priceEqualImages(rates, imageCount, sizes);
   }
   if (rates.output === undefined) return "no-price";
   const output = readCount(counts["output_tokens"]);
@@ -58,14 +58,14 @@ export function calculateImageCost(
 /** Calculates the cost of images from their number and, if known, their common size. */
 function priceEqualImages(
   rates: Rates,
-  made: number,
+  imageCount: number,
   [size, ...others]: readonly (string | undefined)[] = [],
-): Known {
+): CostOrReason {
   const price = findRate(rates, "image", others.every((other) => other === size) ? size : undefined);
-  return typeof price === "bigint" ? pricePieces(price, made) : price;
+  return typeof price === "bigint" ? pricePieces(price, imageCount) : price;
 }
 
-function sumPrices(prices: readonly Known[]): Known {
+function sumPrices(prices: readonly CostOrReason[]): CostOrReason {
   let sum = 0n;
   for (const price of prices) {
     if (typeof price !== "bigint") return price;

@@ -3,7 +3,7 @@ import { isRecord } from "@sluice/core/extend";
 import { models } from "@sluice/core/schemas";
 import { priceSeconds, priceTokens } from "./money.js";
 import type { Rates } from "./prices.js";
-import { findRate, type Known } from "./tally.js";
+import { type CostOrReason, findRate } from "./tally.js";
 
 /** The metadata that decides the cost of a video. Undefined fields are unknown. */
 export interface VideoMetadata {
@@ -16,7 +16,7 @@ export interface VideoMetadata {
 }
 
 /** Calculates the cost of a video: by seconds if the model has a price per second, otherwise by tokens. */
-export function calculateVideoCost(rates: Rates, metadata: VideoMetadata): Known {
+export function calculateVideoCost(rates: Rates, metadata: VideoMetadata): CostOrReason {
   const { seconds, resolution, tokens, inputSeconds } = metadata;
   if (rates.second === undefined) {
     if (rates.output === undefined) return "no-price";
@@ -30,22 +30,23 @@ export function calculateVideoCost(rates: Rates, metadata: VideoMetadata): Known
   return priceSeconds(price, seconds) + priceSeconds(inputPrice, inputSeconds ?? 0);
 }
 
-function findSecondPrice(rates: Rates, { resolution, hasAudio }: VideoMetadata): Known {
+function findSecondPrice(rates: Rates, { resolution, hasAudio }: VideoMetadata): CostOrReason {
   const silent = findRate(rates, "second", resolution);
   if (rates.secondWithAudio === undefined) return silent;
-  const loud = findRate(rates, "secondWithAudio", resolution);
-  if (hasAudio !== undefined) return hasAudio ? loud : silent;
-  return silent === loud ? silent : "no-usage";
+  const withAudio = findRate(rates, "secondWithAudio", resolution);
+  if (hasAudio !== undefined) return hasAudio ? withAudio : silent;
+  return silent === withAudio ? silent : "no-usage";
 }
 
 /** Reads the metadata from a request. Missing fields have the model's default, if the spec shows one. */
 export function readRequestMetadata(request: object): VideoMetadata {
   const { model, parameters, input, content, ...fields } = request as Readonly<Record<string, unknown>>;
-  const of = isRecord(parameters) ? { ...fields, ...parameters } : fields;
+  const settings = isRecord(parameters) ? { ...fields, ...parameters } : fields;
   const row: Defaults = findVideoModel(String(model)) ?? {};
-  const duration = readNumber(of["duration"] ?? row.durationDefault);
-  const resolution = of["resolution"] ?? row.resolutionDefault;
-  const audio = of["audio"] ?? of["generate_audio"] ?? row.audioDefault ?? row.generateAudioDefault;
+  const duration = readNumber(settings["duration"] ?? row.durationDefault);
+  const resolution = settings["resolution"] ?? row.resolutionDefault;
+  const audio =
+    settings["audio"] ?? settings["generate_audio"] ?? row.audioDefault ?? row.generateAudioDefault;
   const items = [isRecord(input) ? input["media"] : [], content].flat();
   const refersToVideo = items.some((item) => isRecord(item) && String(item["type"]).includes("video"));
   return {
@@ -79,20 +80,20 @@ interface Defaults {
  */
 export function readReportedMetadata(raw: unknown): Partial<VideoMetadata> {
   let metadata: Partial<VideoMetadata> = {};
-  for (let at = raw; isRecord(at); at = at["data"])
-    metadata = { ...metadata, ...omitUndefined(readMetadata(at)) };
+  for (let level = raw; isRecord(level); level = level["data"])
+    metadata = { ...metadata, ...omitUndefined(readMetadata(level)) };
   return metadata;
 }
 
-function readMetadata(at: Readonly<Record<string, unknown>>): Partial<VideoMetadata> {
-  const usage = isRecord(at["usage"]) ? at["usage"] : {};
-  const { SR, output_video_duration: made, duration, input_video_duration: given } = usage;
-  const { resolution } = at;
+function readMetadata(level: Readonly<Record<string, unknown>>): Partial<VideoMetadata> {
+  const usage = isRecord(level["usage"]) ? level["usage"] : {};
+  const { SR, output_video_duration: outputDuration, duration, input_video_duration: inputDuration } = usage;
+  const { resolution } = level;
   return {
-    seconds: readNumber(made) ?? readNumber(duration) ?? readNumber(at["duration"]),
+    seconds: readNumber(outputDuration) ?? readNumber(duration) ?? readNumber(level["duration"]),
     resolution:
       readNumber(SR) === undefined ? (typeof resolution === "string" ? resolution : undefined) : `${SR}p`,
-    inputSeconds: readNumber(given),
+    inputSeconds: readNumber(inputDuration),
     tokens: readCount(usage["completion_tokens"]) ?? readCount(usage["total_tokens"]),
   };
 }

@@ -67,7 +67,7 @@ export interface AttachmentStore extends Store<AttachmentState> {
   readonly clear: () => void;
   /** Removes all problems. */
   readonly dismiss: () => void;
-  /** Holds the previews for a component. The returned function releases them after `LINGER_MS`. */
+  /** Keeps the previews while a component shows them. The returned function revokes them after `LINGER_MS`. */
   readonly hold: () => () => void;
 }
 
@@ -78,20 +78,20 @@ export const acceptedTypes: readonly string[] = ["image/jpeg", "image/png", "ima
 const LINGER_MS = 1000;
 
 /** Creates the store of one message's attachments. `read` returns the current options. */
-export function createAttachmentStore(read: () => UseAttachmentsOptions): AttachmentStore {
+export function createAttachmentStore(readOptions: () => UseAttachmentsOptions): AttachmentStore {
   let attachments: readonly Attachment[] = [];
   let problems: readonly AttachmentProblem[] = [];
-  let count = 0;
-  let revoking: ReturnType<typeof setTimeout> | undefined;
+  let lastId = 0;
+  let revokeTimer: ReturnType<typeof setTimeout> | undefined;
   const store = createStore<AttachmentState>(() => ({ attachments, problems }));
   return { getSnapshot: store.getSnapshot, subscribe: store.subscribe, add, remove, clear, dismiss, hold };
 
   function add(files: Iterable<File>): void {
     problems = [];
     for (const file of files) {
-      const { max = 10 } = read();
-      if (file.type !== "" && !acceptedTypes.includes(file.type)) refuse(file, "type");
-      else if (attachments.length >= max) refuse(file, "number");
+      const { max = 10 } = readOptions();
+      if (file.type !== "" && !acceptedTypes.includes(file.type)) addProblem(file, "type");
+      else if (attachments.length >= max) addProblem(file, "number");
       else attach(file);
     }
     store.flush();
@@ -101,26 +101,26 @@ export function createAttachmentStore(read: () => UseAttachmentsOptions): Attach
     const id = createId();
     const previewUrl = URL.createObjectURL(file);
     attachments = [...attachments, { id, file, image: file, previewUrl, isPreparing: true }];
-    prepare(file, read()).then(
-      (ready) => settle(id, file, ready),
-      () => settle(id, file, "unreadable"),
+    prepare(file, readOptions()).then(
+      (ready) => finishPreparing(id, file, ready),
+      () => finishPreparing(id, file, "unreadable"),
     );
   }
 
-  function settle(id: string, file: File, ready: Blob | Problem): void {
+  function finishPreparing(id: string, file: File, result: Blob | Problem): void {
     if (!attachments.some((attachment) => attachment.id === id)) return;
-    if (typeof ready === "string") {
+    if (typeof result === "string") {
       remove(id);
-      refuse(file, ready);
+      addProblem(file, result);
     } else
       attachments = attachments.map((attachment) =>
-        attachment.id === id ? { ...attachment, image: ready, isPreparing: false } : attachment,
+        attachment.id === id ? { ...attachment, image: result, isPreparing: false } : attachment,
       );
     store.flush();
   }
 
-  function refuse(file: File, problem: Problem): void {
-    const { max = 10, maxBytes = MAX_BYTES, messages = errorMessages } = read();
+  function addProblem(file: File, problem: Problem): void {
+    const { max = 10, maxBytes = MAX_BYTES, messages = errorMessages } = readOptions();
     const details: Record<string, string> = {
       // isolated, so that a name can't turn the direction of the sentence around
       name: `\u2068${file.name}\u2069`,
@@ -154,10 +154,10 @@ export function createAttachmentStore(read: () => UseAttachmentsOptions): Attach
   }
 
   function hold(): () => void {
-    clearTimeout(revoking);
-    if (attachments.some(({ previewUrl }) => previewUrl === "")) showAgain();
+    clearTimeout(revokeTimer);
+    if (attachments.some(({ previewUrl }) => previewUrl === "")) recreatePreviews();
     return () => {
-      revoking = setTimeout(revokeAll, LINGER_MS);
+      revokeTimer = setTimeout(revokeAll, LINGER_MS);
     };
   }
 
@@ -167,7 +167,7 @@ export function createAttachmentStore(read: () => UseAttachmentsOptions): Attach
     attachments = attachments.map((attachment) => ({ ...attachment, previewUrl: "" }));
   }
 
-  function showAgain(): void {
+  function recreatePreviews(): void {
     attachments = attachments.map((attachment) => ({
       ...attachment,
       previewUrl: URL.createObjectURL(attachment.file),
@@ -176,8 +176,8 @@ export function createAttachmentStore(read: () => UseAttachmentsOptions): Attach
   }
 
   function createId(): string {
-    count += 1;
-    return String(count);
+    lastId += 1;
+    return String(lastId);
   }
 }
 

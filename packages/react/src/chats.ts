@@ -32,7 +32,7 @@ const noChat: PassView<ChatState | undefined> = getPassView(
 export function createChatState(client: Client, id: string): ViewedStore<ChatState | undefined> {
   const registry = chats.get(client);
   return {
-    view() {
+    getView() {
       const chat = registry.peek(id);
       return chat ? getChatView(chat) : noChat;
     },

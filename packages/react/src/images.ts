@@ -4,10 +4,10 @@ import { createSharedStores } from "./shared-stores.js";
 
 /** The image stores of each client. Images cost money, so a store with an id lingers longer than any request runs. */
 export const images = createSharedStores<ImageStoreOptions<string>, ImageStore<string>>({
-  create(client, read) {
+  create(client, readOptions) {
     // the type of `useImages` has checked the model already; here it may be any text
     type AnyModelOptions = ImageStoreOptions<string> & { checks: false };
-    const store = createImageStore<string>(client, read as () => AnyModelOptions);
+    const store = createImageStore<string>(client, readOptions as () => AnyModelOptions);
     // records the initial state, which hydration needs, before a request can change it
     getImageView(store);
     return store;

@@ -1,6 +1,6 @@
 import { findSignedType } from "@sluice/core/files";
 
-const types = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+const acceptedTypes = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 /** Number of bytes that contain the signature of every type. */
 const HEAD_BYTES = 32;
 /** JPEG qualities to try, from no visible loss to a visible loss. Below the last one, fewer pixels look better. */
@@ -21,7 +21,7 @@ export async function prepareImage(
 ): Promise<Blob | "type" | "size" | "unreadable"> {
   if (file.size === 0) return "unreadable";
   const type = findSignedType(new Uint8Array(await file.slice(0, HEAD_BYTES).arrayBuffer()));
-  if (type === undefined || !types.includes(type)) return "type";
+  if (type === undefined || !acceptedTypes.includes(type)) return "type";
   const bitmap = downscale ? await decode(file) : undefined;
   if (!bitmap) return file.size > maxBytes ? "size" : file;
   try {

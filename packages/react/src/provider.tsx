@@ -24,10 +24,10 @@ export function GatewayProvider({
   /** The part of the app that uses the hooks. */
   children?: ReactNode;
 }) {
-  const last = useRef(client);
+  const previousClient = useRef(client);
   useEffect(() => {
-    noteReplacedClient(last.current, client);
-    last.current = client;
+    noteReplacedClient(previousClient.current, client);
+    previousClient.current = client;
   }, [client]);
   return <ClientContext.Provider value={client}>{children}</ClientContext.Provider>;
 }
@@ -56,7 +56,7 @@ export function useClient(): Client {
   return client;
 }
 
-/** Rejects in development a missing client, and an options object, with which the first request would fail. */
+/** @throws {ConfigurationError} in development, without a client, or with its options in place of the client */
 function assertProvided(client: Client | undefined): asserts client is Client {
   try {
     if (process.env.NODE_ENV === "production") return;

@@ -3,7 +3,7 @@ import type { Store } from "@sluice/core";
 /** A snapshot of a store, numbered in order. */
 export interface Version<State> {
   readonly state: State;
-  readonly nth: number;
+  readonly number: number;
 }
 
 /**
@@ -28,11 +28,11 @@ export interface PassView<State> {
 /** Longest time of a pass without a commit, in milliseconds. React does not report the passes that it discards. */
 const MAX_PASS_MS = 5000;
 
+/** The views by `getSnapshot`, which all stores of one `withOptions` share. */
 const views = new WeakMap<object, PassView<unknown>>();
 
 /**
- * Returns the view of a store. All stores that `withOptions` creates from one store share it. Call it when the store is
- * created: the first call's snapshot is `first`.
+ * Returns the view of a store. Call it when the store is created: the first call's snapshot is `first`.
  *
  * @param selectUrgent selects the part of the state whose changes are urgent
  */
@@ -51,18 +51,18 @@ function createPassView<State>(
   getSnapshot: () => State,
   selectUrgent: (state: State) => unknown,
 ): PassView<State> {
-  const first: Version<State> = { state: getSnapshot(), nth: 0 };
+  const first: Version<State> = { state: getSnapshot(), number: 0 };
   let last = first;
   let lastUrgent = first;
   let lastCommitted = first;
   /** The version of the current pass; undefined between two passes. */
-  let pass: { readonly version: Version<State>; readonly at: number } | undefined;
-  const behind = new Set<object>();
+  let pass: { readonly version: Version<State>; readonly startedAt: number } | undefined;
+  const waiting = new Set<object>();
   return { first, readNewest, readUrgent, getMountVersion, commit, wait };
 
   function readNewest(): Version<State> {
     const state = getSnapshot();
-    if (state !== last.state) last = { state, nth: last.nth + 1 };
+    if (state !== last.state) last = { state, number: last.number + 1 };
     if (selectUrgent(state) !== selectUrgent(lastUrgent.state)) lastUrgent = last;
     return last;
   }
@@ -75,8 +75,8 @@ function createPassView<State>(
   function getMountVersion(): Version<State> {
     const now = performance.now();
     // mounted components that wait for a newer version do not render again in this pass
-    if (!pass || now - pass.at > MAX_PASS_MS)
-      pass = { version: behind.size === 0 ? readNewest() : lastCommitted, at: now };
+    if (!pass || now - pass.startedAt > MAX_PASS_MS)
+      pass = { version: waiting.size === 0 ? readNewest() : lastCommitted, startedAt: now };
     return pass.version;
   }
 
@@ -86,11 +86,12 @@ function createPassView<State>(
   }
 
   function wait(component: object, isBehind: boolean): void {
-    behind[isBehind ? "add" : "delete"](component);
+    if (isBehind) waiting.add(component);
+    else waiting.delete(component);
   }
 }
 
-/** Returns the later one of two versions. */
-export function pickNewer<State>(one: Version<State>, other: Version<State>): Version<State> {
-  return one.nth >= other.nth ? one : other;
+/** Returns the later of two versions. */
+export function pickNewer<State>(a: Version<State>, b: Version<State>): Version<State> {
+  return a.number >= b.number ? a : b;
 }

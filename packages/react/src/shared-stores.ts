@@ -3,7 +3,7 @@ import { callAfter, createStore, toIdleClock } from "@sluice/core/extend";
 
 /** A kind of store that components share by id. */
 interface StoreKind<Options, Store> {
-  readonly create: (client: Client, read: () => Options) => Store;
+  readonly create: (client: Client, readOptions: () => Options) => Store;
   /** Disposes of a store that no component has shown for `lingerMs`. */
   readonly dispose: (store: Store) => void;
   /** Returns true while a store is busy. A busy store with an id stays without components. */

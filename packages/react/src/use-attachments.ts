@@ -106,7 +106,7 @@ export function useAttachments(
   useNotedOptions("useAttachments", options);
   // a different client means a different user
   const client = useClientIfAny();
-  const store = useLatest(options, createStore).get(client ?? page);
+  const store = useLatest(options, createStore).getStore(client ?? noClient);
   useEffect(() => client && registerForget(client, store.clear), [client, store]);
   const { attachments, problems } = useSyncExternalStore(
     store.subscribe,
@@ -114,19 +114,22 @@ export function useAttachments(
     store.getSnapshot,
   );
   // React reads a store only after it has painted, but the handler of the next event needs the added files
-  const [, changed] = useReducer((count: number) => count + 1, 0);
+  const [, rerender] = useReducer((count: number) => count + 1, 0);
   useEffect(() => store.hold(), [store]);
   const [isDragging, setDragging] = useState(false);
-  const methods = useMemo(() => createMethods(store, changed), [store]);
+  const methods = useMemo(() => createMethods(store, rerender), [store]);
   const handlers = useMemo(() => createHandlers(methods.add, setDragging), [methods]);
-  const supportsImages = canSee(model);
+  const supportsImages = hasImageInput(model);
   return {
     attachments,
     problems,
-    images: useMemo(() => attachments.flatMap((one) => (one.isPreparing ? [] : one.image)), [attachments]),
-    isPreparing: attachments.some((one) => one.isPreparing),
+    images: useMemo(
+      () => attachments.flatMap((attachment) => (attachment.isPreparing ? [] : attachment.image)),
+      [attachments],
+    ),
+    isPreparing: attachments.some((attachment) => attachment.isPreparing),
     supportsImages,
-    switchTo: attachments.length > 0 && !supportsImages ? seeing : none,
+    switchTo: attachments.length > 0 && !supportsImages ? seeingModels : noModels,
     isDragging,
     ...handlers,
     ...methods,
@@ -134,38 +137,38 @@ export function useAttachments(
 }
 
 /** Key for components without a client, outside of a `GatewayProvider`. */
-const page = {};
-const none: readonly ChatModel[] = [];
-const seeing = (Object.keys(chatModels) as ChatModel[]).filter((model) => chatModels[model].seesImages);
+const noClient = {};
+const noModels: readonly ChatModel[] = [];
+const seeingModels = (Object.keys(chatModels) as ChatModel[]).filter((model) => chatModels[model].seesImages);
 
-function createStore(_: object, read: () => UseAttachmentsOptions): AttachmentStore {
-  return createAttachmentStore(read);
+function createStore(_: object, readOptions: () => UseAttachmentsOptions): AttachmentStore {
+  return createAttachmentStore(readOptions);
 }
 
-function canSee(model: string): boolean {
+function hasImageInput(model: string): boolean {
   return chatModels[model as ChatModel]?.seesImages ?? true;
 }
 
 function createMethods(
   { add, remove, clear, dismiss }: AttachmentStore,
-  changed: () => void,
+  rerender: () => void,
 ): AttachmentMethods {
   return {
     add(files) {
       add(files);
-      changed();
+      rerender();
     },
     remove(id) {
       remove(id);
-      changed();
+      rerender();
     },
     clear() {
       clear();
-      changed();
+      rerender();
     },
     dismiss() {
       dismiss();
-      changed();
+      rerender();
     },
   };
 }

@@ -53,7 +53,7 @@ export function useChatStream<Output = unknown, const Model extends string = Cha
     given?.id,
     given,
   );
-  const state = useStorePart({ subscribe: store.subscribe, view: () => getChatView(store) }, selectAll);
+  const state = useStorePart({ subscribe: store.subscribe, getView: () => getChatView(store) }, selectAll);
   const { getSnapshot, subscribe, close, withOptions, ...methods } = store;
   return { ...state, ...methods };
 }

@@ -69,20 +69,20 @@ export function useConversations(options: UseConversationsOptions = {}): UseConv
   useNotedOptions("createConversationList or useConversations", options);
   const { storage, activeId, pageSize = 50, createTitle, restoreMs } = options;
   const client = useClient();
-  const [first] = useState(() => ({ createTitle, restoreMs }));
-  const store = useMemo(() => getList(client, { storage, ...first }), [client, storage, first]);
+  const [firstOptions] = useState(() => ({ createTitle, restoreMs }));
+  const store = useMemo(() => getList(client, { storage, ...firstOptions }), [client, storage, firstOptions]);
   const state = useSyncExternalStore(store.subscribe, store.getSnapshot, store.getSnapshot);
   const isHydrated = useIsHydrated();
   const [pages, setPages] = useState(1);
   useEffect(() => {
     if (activeId !== undefined) store.show(activeId);
   }, [store, activeId]);
-  const all = isHydrated ? state.conversations : none;
+  const all = isHydrated ? state.conversations : noConversations;
   const conversations = useMemo(() => all.slice(0, pages * pageSize), [all, pages, pageSize]);
   const { getSnapshot, subscribe, show, ...methods } = store;
   return {
     conversations,
-    removed: isHydrated ? state.removed : none,
+    removed: isHydrated ? state.removed : noConversations,
     isRestoring: !isHydrated || state.isRestoring,
     active: all.find(({ id }) => id === activeId),
     total: all.length,
@@ -97,11 +97,11 @@ const lists = new WeakMap<Client, Map<RecordStorage | undefined, ConversationLis
 /** Returns the list of a client's conversations in a storage. All components share it. */
 function getList(client: Client, options: ConversationListOptions): ConversationList {
   if (typeof window === "undefined") return createConversationList(client, options);
-  const ofClient = lists.get(client) ?? new Map<RecordStorage | undefined, ConversationList>();
-  lists.set(client, ofClient);
-  const list = ofClient.get(options.storage) ?? createConversationList(client, options);
-  ofClient.set(options.storage, list);
+  const byStorage = lists.get(client) ?? new Map<RecordStorage | undefined, ConversationList>();
+  lists.set(client, byStorage);
+  const list = byStorage.get(options.storage) ?? createConversationList(client, options);
+  byStorage.set(options.storage, list);
   return list;
 }
 
-const none: readonly Conversation[] = [];
+const noConversations: readonly Conversation[] = [];

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { useClientIfAny } from "./provider.js";
 
 /** Warns about unknown options of a hook at its mount, in development. */
-export function useNotedOptions(of: Parameters<typeof noteOptions>[0], options: object): void {
+export function useNotedOptions(hook: Parameters<typeof noteOptions>[0], options: object): void {
   const client = useClientIfAny();
-  useState(() => client && noteOptions(of, options, client));
+  useState(() => client && noteOptions(hook, options, client));
 }

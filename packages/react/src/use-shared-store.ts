@@ -7,7 +7,7 @@ import { useLatest } from "./use-latest.js";
 
 /** A store that several components share, each with its own options. */
 interface Shareable<Options, Store> {
-  withOptions(read: () => Options): Store;
+  withOptions(readOptions: () => Options): Store;
 }
 
 /**
@@ -34,14 +34,14 @@ export function useSharedStore<Options, Store extends Shareable<Options, Store>>
 ): Store {
   const client = useClient();
   if (typeof options !== "object") throw new ConfigurationError("the options are missing: give { model: … }");
-  const own = useLatest(options, (shared: Store, read) => shared.withOptions(read));
-  const key = id ?? own;
+  const latest = useLatest(options, (shared: Store, read) => shared.withOptions(read));
+  const key = id ?? latest;
   const registry = stores.get(client);
-  const create = () => createStore(stores, client, options, own.read);
+  const create = () => createStore(stores, client, options, latest.readOptions);
   const shared = isOnServer() ? create() : registry.get(key, create);
   useLifetime(() => registry.hold(key, shared), [registry, key, shared]);
   useEffect(() => registry.announce(shared), [registry, shared]);
-  return own.get(shared);
+  return latest.getStore(shared);
 }
 
 /**
@@ -52,10 +52,10 @@ function createStore<Options, Store>(
   stores: SharedStores<Options, Store>,
   client: Client,
   options: Options,
-  read: () => Options,
+  readOptions: () => Options,
 ): Store {
   let isCreated = false;
-  const store = stores.create(client, () => (isCreated ? read() : options));
+  const store = stores.create(client, () => (isCreated ? readOptions() : options));
   isCreated = true;
   return store;
 }

@@ -5,11 +5,11 @@ import { type PassView, pickNewer } from "./render-pass.js";
 export interface ViewedStore<State> {
   readonly subscribe: (listener: () => void) => () => void;
   /** Returns the current view. */
-  readonly view: () => PassView<State>;
+  readonly getView: () => PassView<State>;
 }
 
 /** The last version that each component has queued in React, to queue each version once. */
-const queued = new WeakMap<object, object>();
+const queuedVersions = new WeakMap<object, object>();
 
 /** Marks a hydration during which the store already has a newer state. */
 const HYDRATING = Symbol();
@@ -22,30 +22,30 @@ const HYDRATING = Symbol();
  * pass show one version of the state. During hydration, they show the server's version.
  */
 export function useStorePart<State, Part>(
-  { subscribe, view: viewNow }: ViewedStore<State>,
+  { subscribe, getView }: ViewedStore<State>,
   select: (state: State) => Part,
 ): Part {
-  const view = viewNow();
-  const selectUrgent = () => select(viewNow().readUrgent().state);
-  const seen = useSyncExternalStore<Part | typeof HYDRATING>(subscribe, selectUrgent, () =>
+  const view = getView();
+  const selectUrgent = () => select(getView().readUrgent().state);
+  const subscribedPart = useSyncExternalStore<Part | typeof HYDRATING>(subscribe, selectUrgent, () =>
     view.readNewest() === view.first ? selectUrgent() : HYDRATING,
   );
-  const [last, setLast] = useState(() => ({ view, version: view.getMountVersion() }));
-  const own = last.view === view ? last.version : view.getMountVersion();
-  const version = seen === HYDRATING ? view.first : pickNewer(own, view.readUrgent());
-  const shown = select(version.state);
+  const [rendered, setRendered] = useState(() => ({ view, version: view.getMountVersion() }));
+  const renderedVersion = rendered.view === view ? rendered.version : view.getMountVersion();
+  const version = subscribedPart === HYDRATING ? view.first : pickNewer(renderedVersion, view.readUrgent());
+  const shownPart = select(version.state);
   useEffect(() => {
     const catchUp = () => {
-      const current = viewNow();
+      const current = getView();
       const newest = current.readNewest();
       const part = select(newest.state);
-      const isBehind = part !== shown;
-      current.wait(setLast, isBehind);
+      const isBehind = part !== shownPart;
+      current.wait(setRendered, isBehind);
       // React's subscription renders an urgent change
-      const isUrgent = newest === current.readUrgent() && part !== seen;
-      if (!isBehind || isUrgent || queued.get(setLast) === newest) return;
-      queued.set(setLast, newest);
-      setLast({ view: current, version: newest });
+      const isUrgent = newest === current.readUrgent() && part !== subscribedPart;
+      if (!isBehind || isUrgent || queuedVersions.get(setRendered) === newest) return;
+      queuedVersions.set(setRendered, newest);
+      setRendered({ view: current, version: newest });
     };
     view.commit(version);
     // the store may have changed since the render
@@ -53,8 +53,8 @@ export function useStorePart<State, Part>(
     const unsubscribe = subscribe(catchUp);
     return () => {
       unsubscribe();
-      view.wait(setLast, false);
+      view.wait(setRendered, false);
     };
   });
-  return shown;
+  return shownPart;
 }

@@ -22,11 +22,11 @@ export function useTask<Options, Task extends TaskStore>(
   enabled = true,
 ): Shown<Task> {
   const client = useClient();
-  const store = useLatest(options, create).get(client);
-  const [attached] = useState<{ to?: Task; id?: string | undefined }>(() => ({}));
+  const store = useLatest(options, create).getStore(client);
+  const [attached] = useState<{ store?: Task; id?: string | undefined }>(() => ({}));
   useEffect(() => {
-    if (attached.to === store && attached.id === id) return;
-    Object.assign(attached, { to: store, id });
+    if (attached.store === store && attached.id === id) return;
+    Object.assign(attached, { store, id });
     if (id !== undefined) store.attach(id);
   }, [attached, store, id]);
   const { getSnapshot, subscribe, attach: _, ...methods } = store;

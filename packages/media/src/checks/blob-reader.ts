@@ -3,8 +3,8 @@ import { readBytes } from "@sluice/core/files";
 /** Bytes that own their memory. */
 export type Bytes = Awaited<ReturnType<typeof readBytes>>;
 
-/** Size of one read. Large enough that many small headers need only one. */
-const WINDOW = 65_536;
+/** Minimum bytes of one read, so that many small headers need only one. */
+const MIN_READ_BYTES = 65_536;
 
 /** Reads parts of a blob, never the whole blob. */
 export interface BlobReader {
@@ -21,15 +21,16 @@ export function createBlobReader(blob: Blob, signal: AbortSignal | undefined): B
   return { size, read };
 
   async function read(start: number, end: number): Promise<Bytes> {
-    const to = Math.min(end, size);
-    if (start >= to) return new Uint8Array();
-    if (start >= cachedFrom && to <= cachedFrom + cached.length)
-      return cached.subarray(start - cachedFrom, to - cachedFrom);
+    const readEnd = Math.min(end, size);
+    if (start >= readEnd) return new Uint8Array();
+    if (start >= cachedFrom && readEnd <= cachedFrom + cached.length)
+      return cached.subarray(start - cachedFrom, readEnd - cachedFrom);
 
-    const bytes = await readBytes(blob, start, Math.min(Math.max(to, start + WINDOW), size), signal);
+    const cacheEnd = Math.min(Math.max(readEnd, start + MIN_READ_BYTES), size);
+    const bytes = await readBytes(blob, start, cacheEnd, signal);
     cached = bytes;
     cachedFrom = start;
-    return bytes.subarray(0, to - start);
+    return bytes.subarray(0, readEnd - start);
   }
 }
 
@@ -39,6 +40,6 @@ export function createView({ buffer, byteOffset, byteLength }: Bytes): DataView 
 }
 
 /** Reads bytes as text, one character each. The text is shorter if the bytes end early. */
-export function readASCII(bytes: Bytes, at: number, length: number): string {
-  return String.fromCharCode(...bytes.subarray(at, at + length));
+export function readASCII(bytes: Bytes, offset: number, length: number): string {
+  return String.fromCharCode(...bytes.subarray(offset, offset + length));
 }

@@ -46,7 +46,7 @@ async function checkItems(
     const entries = await Promise.all(
       items.map(async ({ type, url }, index): Promise<MediaEntry[]> => {
         if (!Object.hasOwn(mediaLimits, type)) return [];
-        const found = await probeAt(url);
+        const found = await probeURL(url);
         return found ? [{ media: found, use: type as MediaUse, path: `input.media.${index}` }] : [];
       }),
     );
@@ -59,8 +59,8 @@ async function checkItems(
   async function checkGammaItems(items: readonly LooseItem[]): Promise<Issue[]> {
     const issues = await Promise.all(
       items.map(async (item, index) => {
-        const kind = /^(image|video|audio)_url$/.exec(item.type)?.[1] as AddressedKind | undefined;
-        const found = kind && (await probeAt(item[`${kind}_url`]?.url));
+        const kind = /^(image|video|audio)_url$/.exec(item.type)?.[1] as URLKind | undefined;
+        const found = kind && (await probeURL(item[`${kind}_url`]?.url));
         return found
           ? checkProbe(found, allowAnyFormat(kind, found), `media.${kind}`, `content.${index}`)
           : [];
@@ -69,7 +69,7 @@ async function checkItems(
     return issues.flat();
   }
 
-  async function probeAt(url: unknown): Promise<MediaProbe | undefined> {
+  async function probeURL(url: unknown): Promise<MediaProbe | undefined> {
     // a file is uploaded after the check
     const found = url instanceof Blob ? url : typeof url === "string" ? parseDataURI(url) : undefined;
     return found && probe(found, options);
@@ -84,16 +84,16 @@ interface LooseRequest {
   readonly parameters?: { readonly duration?: number } | undefined;
 }
 
-type AddressedKind = "image" | "video" | "audio";
+type URLKind = "image" | "video" | "audio";
 type LooseItem = { readonly type: string; readonly url?: unknown } & {
-  readonly [Kind in AddressedKind as `${Kind}_url`]?: { readonly url?: unknown };
+  readonly [Kind in URLKind as `${Kind}_url`]?: { readonly url?: unknown };
 };
 
 /** Lists all formats of a kind, since the spec names none. Also accepts a file of an unknown kind. */
-function allowAnyFormat(kind: AddressedKind, probe: MediaProbe): MediaLimits {
-  const signed = Object.entries(signedFormats).flatMap(([name, format]) =>
+function allowAnyFormat(kind: URLKind, probe: MediaProbe): MediaLimits {
+  const formats = Object.entries(signedFormats).flatMap(([name, format]) =>
     format.kind === kind ? [name] : [],
   );
   const isAccepted = probe.kind === kind || probe.type === "application/octet-stream";
-  return { kind, formats: isAccepted ? [...signed, probe.format] : signed };
+  return { kind, formats: isAccepted ? [...formats, probe.format] : formats };
 }

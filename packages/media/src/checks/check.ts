@@ -41,29 +41,32 @@ export async function checkMedia(
   { path = "input.media", outputSeconds, ...options }: CheckOptions = {},
 ): Promise<Issue[]> {
   const probes = await Promise.all(files.map(({ media }) => toProbe(media, options)));
-  const issues = files.flatMap(({ use, path: own }, index) =>
+  const issues = files.flatMap(({ use, path: entryPath }, index) =>
     checkProbe(
       probes[index] as MediaProbe,
       mediaLimits[use],
       `media.${toDashed(use)}`,
-      own ?? `${path}.${index}`,
+      entryPath ?? `${path}.${index}`,
     ),
   );
-  const sumSeconds = (counted: MediaUse) =>
-    files.reduce((sum, { use }, at) => sum + (use === counted ? (probes[at]?.durationSeconds ?? 0) : 0), 0);
+  const sumSeconds = (summedUse: MediaUse) =>
+    files.reduce(
+      (sum, { use }, index) => sum + (use === summedUse ? (probes[index]?.durationSeconds ?? 0) : 0),
+      0,
+    );
 
   for (const use of ["reference_video", "reference_audio"] as const) {
     const { kind, secondsInAll } = mediaLimits[use];
     const seconds = sumSeconds(use);
     // a single file has its own limit
     const isSingle = files.filter((file) => file.use === use).length < 2;
-    if (!isSingle && isMore(seconds, secondsInAll)) {
+    if (!isSingle && exceeds(seconds, secondsInAll)) {
       const message = `all ${kind}s together must be at most ${secondsInAll} s long, got ${round(seconds)} s`;
       issues.push({ path, message, rule: `media.${toDashed(use)}.seconds-in-all` });
     }
   }
   const input = sumSeconds("reference_video");
-  if (input > 0 && outputSeconds !== undefined && isMore(input + outputSeconds, inputAndOutputSeconds)) {
+  if (input > 0 && outputSeconds !== undefined && exceeds(input + outputSeconds, inputAndOutputSeconds)) {
     const message = `reference videos and result together must be at most ${inputAndOutputSeconds} s long, got ${round(input)} s and ${outputSeconds} s`;
     issues.push({ path: "parameters.duration", message, rule: "media.input-and-output-seconds" });
   }
@@ -82,7 +85,7 @@ export function checkProbe(probe: MediaProbe, limits: MediaLimits, rule: string,
     add("bytes", `must be at most ${toMegabytes(limits.bytes)} MB, got ${toMegabytes(bytes)} MB`);
   if (!limits.formats.includes(probe.format)) {
     const names = limits.formats.map((format) => format.toUpperCase());
-    add("format", `must be ${names.slice(0, -1).join(", ")} or ${names.at(-1)}, got ${describe(probe)}`);
+    add("format", `must be ${names.slice(0, -1).join(", ")} or ${names.at(-1)}, got ${describeProbe(probe)}`);
     return issues;
   }
   if (probe.problem) add("unreadable", `${probe.problem}: the gateway could not read it`);
@@ -98,7 +101,7 @@ export function checkProbe(probe: MediaProbe, limits: MediaLimits, rule: string,
       add("aspect-ratio", `must be at most ${aspectRatioMax}:1, got ${round(long / short)}:1`);
   }
   if (seconds && durationSeconds !== undefined)
-    if (durationSeconds < seconds.min || isMore(durationSeconds, seconds.max)) {
+    if (durationSeconds < seconds.min || exceeds(durationSeconds, seconds.max)) {
       const about = probe.durationIsEstimate ? "about " : "";
       add(
         "seconds",
@@ -113,11 +116,11 @@ async function toProbe(media: Blob | MediaProbe, options: ProbeOptions): Promise
 }
 
 /** Sums of fractions may be slightly too large. */
-function isMore(seconds: number, max: number): boolean {
+function exceeds(seconds: number, max: number): boolean {
   return seconds > max + 1e-6;
 }
 
-function describe({ type, name, format, problem }: MediaProbe): string {
+function describeProbe({ type, name, format, problem }: MediaProbe): string {
   if (problem) return `a file that ${problem}`;
   if (type !== "application/octet-stream") return type;
   if (name === undefined) return "a Blob without a name: give it one with new File([blob], name)";

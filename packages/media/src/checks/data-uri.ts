@@ -14,6 +14,6 @@ const DATA_URI = /^data:([^;,]*)(?:;[^;,]*)*;base64,/i;
 function decodeBase64(base64: string): Uint8Array<ArrayBuffer> {
   const binary = atob(base64);
   const bytes = new Uint8Array(binary.length);
-  for (let at = 0; at < bytes.length; at += 1) bytes[at] = binary.charCodeAt(at);
+  for (let index = 0; index < bytes.length; index += 1) bytes[index] = binary.charCodeAt(index);
   return bytes;
 }

@@ -30,10 +30,12 @@ export interface FittedImage {
 
 /** Qualities to try, from no visible loss to visible loss. Below the last one, fewer pixels look better. */
 const QUALITIES = [0.92, 0.85, 0.75, 0.65, 0.5];
+/** Factor of the width and height after all qualities were tried. */
 const SHRINK = 0.8;
+const MIN_SCALE = 0.01;
 /** A larger image is not decoded: a pixel needs 4 bytes of memory. */
 const MAX_PIXELS = 100_000_000;
-const TYPE = "image/jpeg";
+const OUTPUT_TYPE = "image/jpeg";
 
 /**
  * Fits an image into the limits of a use, in a page or worker. Fills transparent parts with a color, scales long sides
@@ -71,7 +73,7 @@ export async function fitImage(
   }
 }
 
-interface Work {
+interface EncodeInput {
   readonly bitmap: ImageBitmap;
   readonly rules: MediaLimits;
   readonly background: string;
@@ -79,10 +81,10 @@ interface Work {
   readonly signal: AbortSignal | undefined;
 }
 
-async function encodeWithin({ bitmap, rules, background, probe, signal }: Work): Promise<FittedImage> {
+async function encodeWithin({ bitmap, rules, background, probe, signal }: EncodeInput): Promise<FittedImage> {
   const max = rules.bytes ?? Number.POSITIVE_INFINITY;
-  for (let shrink = 1; shrink > 0.01; shrink *= SHRINK) {
-    const { frame, image } = computeLayout(bitmap, rules, shrink);
+  for (let scale = 1; scale > MIN_SCALE; scale *= SHRINK) {
+    const { frame, image } = computeLayout(bitmap, rules, scale);
     const encode = draw(bitmap, frame, image, background);
     for (const quality of QUALITIES) {
       signal?.throwIfAborted();
@@ -131,17 +133,17 @@ function draw(bitmap: ImageBitmap, frame: Size, image: Size, background: string)
   if (typeof OffscreenCanvas === "function") {
     const canvas = new OffscreenCanvas(width, height);
     paint(canvas.getContext("2d"), bitmap, frame, image, background);
-    return (quality) => canvas.convertToBlob({ type: TYPE, quality }).then(assertEncoded);
+    return (quality) => canvas.convertToBlob({ type: OUTPUT_TYPE, quality }).then(assertEncoded);
   }
   const canvas = Object.assign(document.createElement("canvas"), { width, height });
   paint(canvas.getContext("2d"), bitmap, frame, image, background);
   return (quality) =>
-    new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, TYPE, quality)).then(assertEncoded);
+    new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, OUTPUT_TYPE, quality)).then(assertEncoded);
 }
 
 function assertEncoded(blob: Blob | null): Blob {
-  if (blob?.type === TYPE) return blob;
-  throw createError("canvas", `the browser can't encode an image of this size as ${TYPE}`);
+  if (blob?.type === OUTPUT_TYPE) return blob;
+  throw createError("canvas", `the browser can't encode an image of this size as ${OUTPUT_TYPE}`);
 }
 
 function paint(

@@ -10,7 +10,7 @@ export interface ImageHeader {
 
 type HeaderReader = (reader: BlobReader) => Promise<ImageHeader>;
 
-const CUT: ImageHeader = { problem: "ends within its header" };
+const TRUNCATED: ImageHeader = { problem: "ends within its header" };
 const BROKEN: ImageHeader = { problem: "has a header that contradicts itself" };
 
 /** Maximum number of segments to read before a header counts as broken. */
@@ -27,18 +27,18 @@ export const imageHeaders: { readonly [format: string]: HeaderReader } = {
 
 /** Reads the segments, including metadata of any size, up to the first frame header. */
 async function readJPEG(reader: BlobReader): Promise<ImageHeader> {
-  let at = 2;
-  for (let piece = 0; piece < MAX_SEGMENTS; piece += 1) {
-    const bytes = await reader.read(at, at + 9);
-    if (bytes.length < 9) return CUT;
+  let offset = 2;
+  for (let segment = 0; segment < MAX_SEGMENTS; segment += 1) {
+    const bytes = await reader.read(offset, offset + 9);
+    if (bytes.length < 9) return TRUNCATED;
     const [prefix, marker = 0] = bytes;
     const view = createView(bytes);
     if (prefix !== 0xff) return BROKEN;
     if (isFrameHeader(marker)) return toHeader(view.getUint16(7), view.getUint16(5), false);
     // the pixels begin, or the file ends, without a frame header
     if (marker === 0xda || marker === 0xd9) return BROKEN;
-    if (marker === 0xff) at += 1;
-    else at += 2 + view.getUint16(2);
+    if (marker === 0xff) offset += 1;
+    else offset += 2 + view.getUint16(2);
   }
   return BROKEN;
 }
@@ -50,28 +50,29 @@ function isFrameHeader(marker: number): boolean {
 
 async function readPNG(reader: BlobReader): Promise<ImageHeader> {
   const bytes = await reader.read(0, 33);
-  if (bytes.length < 33) return CUT;
+  if (bytes.length < 33) return TRUNCATED;
   if (readASCII(bytes, 12, 4) !== "IHDR") return BROKEN;
   const view = createView(bytes);
-  const header = toHeader(view.getUint32(16), view.getUint32(20), bytes[25] === 4 || bytes[25] === 6);
+  const colorType = bytes[25];
+  const header = toHeader(view.getUint32(16), view.getUint32(20), colorType === 4 || colorType === 6);
   if (header.problem || header.hasAlpha) return header;
 
   // a palette or a color may be transparent: a tRNS chunk before the pixels says so
-  let at = 33;
-  for (let piece = 0; piece < MAX_SEGMENTS; piece += 1) {
-    const chunk = await reader.read(at, at + 8);
+  let offset = 33;
+  for (let segment = 0; segment < MAX_SEGMENTS; segment += 1) {
+    const chunk = await reader.read(offset, offset + 8);
     if (chunk.length < 8) return { ...header, problem: "ends before its pixels" };
     const name = readASCII(chunk, 4, 4);
     if (name === "tRNS") return { ...header, hasAlpha: true };
     if (name === "IDAT") return header;
-    at += 12 + createView(chunk).getUint32(0);
+    offset += 12 + createView(chunk).getUint32(0);
   }
   return { ...header, ...BROKEN };
 }
 
 async function readGIF(reader: BlobReader): Promise<ImageHeader> {
   const bytes = await reader.read(0, 10);
-  if (bytes.length < 10) return CUT;
+  if (bytes.length < 10) return TRUNCATED;
   const view = createView(bytes);
   // each frame says if one of its colors is transparent
   return toHeader(view.getUint16(6, true), view.getUint16(8, true));
@@ -79,29 +80,29 @@ async function readGIF(reader: BlobReader): Promise<ImageHeader> {
 
 async function readBMP(reader: BlobReader): Promise<ImageHeader> {
   const bytes = await reader.read(0, 70);
-  if (bytes.length < 26) return CUT;
+  if (bytes.length < 26) return TRUNCATED;
   const view = createView(bytes);
   const headerSize = view.getUint32(14, true);
   if (headerSize === 12) return toHeader(view.getUint16(18, true), view.getUint16(20, true), false);
-  if (bytes.length < 14 + 40) return CUT;
+  if (bytes.length < 14 + 40) return TRUNCATED;
 
-  const masksAlpha = headerSize >= 56 || view.getUint32(30, true) === 6;
-  const hasAlpha = view.getUint16(28, true) === 32 && masksAlpha && bytes.length === 70;
+  const [bitsPerPixel, compression] = [view.getUint16(28, true), view.getUint32(30, true)];
+  const hasMask = bitsPerPixel === 32 && (headerSize >= 56 || compression === 6) && bytes.length === 70;
   // a negative height means that the rows are stored from the top
   return toHeader(
     view.getInt32(18, true),
     Math.abs(view.getInt32(22, true)),
-    hasAlpha && view.getUint32(66, true) !== 0,
+    hasMask && view.getUint32(66, true) !== 0,
   );
 }
 
 async function readWEBP(reader: BlobReader): Promise<ImageHeader> {
   const bytes = await reader.read(0, 30);
-  if (bytes.length < 30) return CUT;
+  if (bytes.length < 30) return TRUNCATED;
   const view = createView(bytes);
   const chunk = readASCII(bytes, 12, 4);
   if (chunk === "VP8X") {
-    // read 24 bits, which a DataView cannot read at once
+    // width and height have 24 bits, which a DataView cannot read at once
     const width = (view.getUint32(24, true) & 0xff_ffff) + 1;
     const height = (view.getUint32(26, true) >>> 8) + 1;
     return toHeader(width, height, ((bytes[20] ?? 0) & 0x10) !== 0);

@@ -62,16 +62,16 @@ export function imageTool(client: Client, options: ImageToolOptions): Tool {
       const { key } = await startRun(client, context);
       // use only the fields of the schema: the model may write others
       const body = { ...(size !== undefined && { size }), ...params, model, prompt } as ImageRequest;
-      const sent = { headers, timeout, retry, signal: context.signal, idempotencyKey: key };
-      const { images } = await generateImages(client, body, sent).catch((error) => {
+      const requestOptions = { headers, timeout, retry, signal: context.signal, idempotencyKey: key };
+      const { images } = await generateImages(client, body, requestOptions).catch((error) => {
         throw addBillingWarning(error);
       });
-      const made = images.flatMap(({ url }) => url ?? []);
-      for (const url of made) context.attachFile({ type: "image/*", url });
+      const urls = images.flatMap(({ url }) => url ?? []);
+      for (const url of urls) context.attachFile({ type: "image/*", url });
       const failures = images.flatMap(({ error }) => error?.message ?? []);
-      if (made.length === 0) throw new Error(failures[0] ?? "no image was made");
-      const shown = made.length === 1 ? "The user sees the image." : `The user sees ${made.length} images.`;
-      return [shown, ...failures.map((message) => `One was not made: ${message}`)].join(" ");
+      if (urls.length === 0) throw new Error(failures[0] ?? "no image was made");
+      const summary = urls.length === 1 ? "The user sees the image." : `The user sees ${urls.length} images.`;
+      return [summary, ...failures.map((message) => `One was not made: ${message}`)].join(" ");
     },
   });
 }

@@ -18,12 +18,12 @@ export interface MediaToolOptions extends Omit<RequestOptions, "signal" | "idemp
 /** Creates the JSON Schema of the arguments, without the fields that the app sets. */
 export function createInputSchema(
   fields: Readonly<Record<string, object | undefined>>,
-  set: object,
+  appFields: object,
 ): Record<string, unknown> {
-  const known = Object.entries(fields).filter(([name, field]) => field && !(name in set));
+  const properties = Object.entries(fields).filter(([name, field]) => field && !(name in appFields));
   return {
     type: "object",
-    properties: Object.fromEntries(known),
+    properties: Object.fromEntries(properties),
     required: ["prompt"],
     additionalProperties: false,
   };

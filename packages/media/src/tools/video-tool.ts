@@ -57,8 +57,8 @@ export function videoTool(client: Client, options: VideoToolOptions): Tool {
   const { headers, timeout, retry } = options;
   if (models[model]?.kind !== "video")
     throw new ConfigurationError(`model: ${JSON.stringify(model)} is not a video model`);
-  const row = models[model];
-  const { min, max } = row.duration;
+  const modelInfo = models[model];
+  const { min, max } = modelInfo.duration;
   return defineTool<unknown, string>({
     name,
     description:
@@ -67,8 +67,8 @@ export function videoTool(client: Client, options: VideoToolOptions): Tool {
     inputSchema: createInputSchema(
       {
         prompt: { type: "string", description: "Everything that the video shows, in one text." },
-        ratio: { type: "string", enum: row.ratios, description: "Width to height." },
-        resolution: { type: "string", enum: row.resolutions },
+        ratio: { type: "string", enum: modelInfo.ratios, description: "Width to height." },
+        resolution: { type: "string", enum: modelInfo.resolutions },
         duration: { type: "integer", minimum: min, maximum: max, description: "Length in seconds." },
       },
       params,
@@ -80,19 +80,20 @@ export function videoTool(client: Client, options: VideoToolOptions): Tool {
       const fields = omitUndefined({ ratio, resolution, duration, ...params });
       const run = await startRun(client, context);
       const body =
-        row.family === "beta"
+        modelInfo.family === "beta"
           ? { model, input: { prompt }, parameters: fields }
           : { ...fields, model, content: [{ type: "text", text: prompt }] };
-      const sent = { headers, timeout, retry, signal: context.signal };
+      const requestOptions = { headers, timeout, retry, signal: context.signal };
       const handle =
         run.handle ??
-        (await createVideoTask(client, body as VideoRequest, { ...sent, idempotencyKey: run.key }).catch(
-          (error) => {
-            throw addBillingWarning(error);
-          },
-        ));
+        (await createVideoTask(client, body as VideoRequest, {
+          ...requestOptions,
+          idempotencyKey: run.key,
+        }).catch((error) => {
+          throw addBillingWarning(error);
+        }));
       await context.saveState({ ...run, handle });
-      const url = await waitForVideo(client, handle, sent, context);
+      const url = await waitForVideo(client, handle, requestOptions, context);
       context.attachFile({ type: "video/mp4", url });
       return "The user sees the video.";
     },
@@ -103,11 +104,11 @@ export function videoTool(client: Client, options: VideoToolOptions): Tool {
 async function waitForVideo(
   client: Client,
   handle: { readonly id: string },
-  sent: object,
+  requestOptions: object,
   { reportProgress }: ToolContext,
 ): Promise<string> {
   // the time limit of the tool ends the watch
-  const options = { ...sent, deadlineMs: Number.POSITIVE_INFINITY };
+  const options = { ...requestOptions, deadlineMs: Number.POSITIVE_INFINITY };
   for await (const task of watchVideoTask(client, handle, options)) {
     if (task.progress !== undefined) reportProgress(task.progress);
     if (task.state === "succeeded") return task.url;

@@ -3,7 +3,7 @@ import { type openCall, openSpan, rejectOnAbort } from "@sluice/core/extend";
 import { readBytes } from "@sluice/core/files";
 import { parseUpload, type UploadAtProxy } from "./upload-at-proxy.js";
 
-export const PATH = "/v1/uploads";
+export const UPLOADS_PATH = "/v1/uploads";
 /** Size of each part but the last. The proxy accepts no other size. */
 export let PART_BYTES = 8_388_608;
 
@@ -14,7 +14,7 @@ export function setPartBytes(bytes: number): void {
 
 /** Time for one part, in milliseconds: at 0.25 Mbit/s a part takes 270 s. */
 const PART_MS = 600_000;
-const LOST =
+const CONNECTION_LOST =
   "the connection failed while the file was uploaded: nothing was made or billed; check the network and try again";
 
 /** One request of an upload. */
@@ -47,14 +47,14 @@ export async function sendPart(context: UploadContext, part: UploadRequest): Pro
   const createTimeout = () => new TimeoutError(`no response after ${PART_MS} ms`, "first-chunk");
   const span = openSpan(client.clock, call.signal, PART_MS, createTimeout);
   try {
-    const path = part.id === undefined ? PATH : `${PATH}/${part.id}`;
+    const path = part.id === undefined ? UPLOADS_PATH : `${UPLOADS_PATH}/${part.id}`;
     const response = await call.fetch(path, await createInit(file, part, span.signal));
     return parseUpload(client.scrub(await readText(call.read(response, span))), file.size);
   } catch (error) {
     if (call.signal.aborted) throw call.signal.reason;
     if (span.signal.aborted && !isGatewayError(error)) throw span.signal.reason;
     const isLost = !isGatewayError(error) || (error.name === "ConnectionError" && error.billing === "maybe");
-    throw isLost ? new ConnectionError(LOST, "none", { cause: error }) : error;
+    throw isLost ? new ConnectionError(CONNECTION_LOST, "none", { cause: error }) : error;
   } finally {
     span.end();
   }

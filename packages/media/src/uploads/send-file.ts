@@ -25,15 +25,15 @@ interface Sending {
   /** State at the proxy. Undefined until the first response. */
   state: UploadAtProxy | undefined;
   /** Maximum number of stored bytes so far, including an upload that the proxy has lost. */
-  reached: number;
+  maxOffset: number;
   /** Bytes of all parts sent so far. */
   sentBytes: number;
   /** Number of requests. */
   attempt: number;
-  /** True after a 404. A second 404 in a row is believed. */
-  isMissing: boolean;
-  /** True after a response that makes no sense. A second one in a row is final. */
-  isUnconfirmed: boolean;
+  /** True after a 404. A second 404 in a row is final. */
+  isNotFound: boolean;
+  /** True after an unclear failure. A second one in a row is final. */
+  isUnclear: boolean;
   /** The last failure. */
   failure: unknown;
 }
@@ -56,7 +56,7 @@ export async function sendFile(
     const part = takeNextPart(context, sending);
     try {
       const next = await sendPart(context, part);
-      advance(sending, part, next, handlers);
+      applyResponse(sending, part, next, handlers);
       if (next.url !== undefined) return next;
     } catch (error) {
       await recover(context, sending, error, handlers);
@@ -75,11 +75,11 @@ function createSending({ client, call }: UploadContext, known: UploadAtProxy | u
     }),
     phase: known ? "look-up" : "begin",
     state: known,
-    reached: known?.offset ?? 0,
+    maxOffset: known?.offset ?? 0,
     sentBytes: 0,
     attempt: 0,
-    isMissing: false,
-    isUnconfirmed: false,
+    isNotFound: false,
+    isUnclear: false,
     failure: undefined,
   };
 }
@@ -107,13 +107,13 @@ function takeNextPart({ file: { size } }: UploadContext, sending: Sending): Uplo
  *
  * @throws {ResponseError} if the proxy accepted bytes but stored nothing
  */
-function advance(
+function applyResponse(
   sending: Sending,
   { phase, from }: UploadRequest,
   next: UploadAtProxy,
   { onState }: SendFileHandlers,
 ): void {
-  sending.isMissing = false;
+  sending.isNotFound = false;
   sending.state = next;
   sending.phase = "part";
   onState(next);
@@ -121,10 +121,10 @@ function advance(
   if (phase !== "look-up") {
     const text = `the upload stands still: the proxy took bytes at ${from}, and has ${next.offset}`;
     if (next.offset <= from) throw new ResponseError(text, { path: "offset", body: JSON.stringify(next) });
-    sending.isUnconfirmed = false;
+    sending.isUnclear = false;
   }
-  if (next.offset <= sending.reached) return;
-  sending.reached = next.offset;
+  if (next.offset <= sending.maxOffset) return;
+  sending.maxOffset = next.offset;
   sending.backoff.reset();
 }
 
@@ -136,20 +136,20 @@ async function recover(
   { onState }: SendFileHandlers,
 ): Promise<void> {
   const { signal, retry } = call;
-  const { attempt, isMissing, isUnconfirmed } = sending;
-  const verdict = classify(error, sending, retry.maxRetryAfterMs);
+  const { attempt, isNotFound, isUnclear } = sending;
+  const failureClass = classify(error, sending, retry.maxRetryAfterMs);
   sending.failure = error;
-  if (signal.aborted || verdict === "final" || (verdict === "doubtful" && isUnconfirmed)) throw error;
-  // the first look-up of an interrupted upload is not a retry: without retries, its 404 is believed
-  const isLeftAndGone = verdict === "absent" && attempt === 1 && retry.limit === 0;
-  if (!isLeftAndGone) {
+  if (signal.aborted || failureClass === "final" || (failureClass === "unclear" && isUnclear)) throw error;
+  // the first look-up of an interrupted upload is not a retry: without retries, its 404 is final
+  const isLookUpFinal = failureClass === "not-found" && attempt === 1 && retry.limit === 0;
+  if (!isLookUpFinal) {
     const onWait = ({ delayMs }: { readonly delayMs: number }) =>
       call.emit({ type: "retry", attempt, delayMs, error: error as Error });
     await sending.backoff.wait(error, { signal, onWait });
   }
-  const isGone = isLeftAndGone || (verdict === "absent" && isMissing);
-  sending.isMissing = verdict === "absent" && !isGone;
-  sending.isUnconfirmed ||= verdict === "doubtful";
+  const isGone = isLookUpFinal || (failureClass === "not-found" && isNotFound);
+  sending.isNotFound = failureClass === "not-found" && !isGone;
+  sending.isUnclear ||= failureClass === "unclear";
   if (isGone) {
     sending.state = undefined;
     onState(undefined);
@@ -160,27 +160,27 @@ async function recover(
 /**
  * Classifies a failed request.
  *
- * - `passing`: the next attempt may succeed
- * - `absent`: the proxy does not know the upload
- * - `doubtful`: a response that says nothing about the file; believed when it repeats
+ * - `temporary`: the next attempt may succeed
+ * - `not-found`: the proxy does not know the upload
+ * - `unclear`: a response that says nothing about the file; final if it repeats
  * - `final`: another attempt cannot help
  */
 function classify(
   error: unknown,
   { state }: Sending,
   maxRetryAfterMs: number,
-): "passing" | "absent" | "doubtful" | "final" {
-  if (error instanceof ConnectionError) return "passing";
-  if (error instanceof ResponseError || error instanceof TimeoutError) return "doubtful";
+): "temporary" | "not-found" | "unclear" | "final" {
+  if (error instanceof ConnectionError) return "temporary";
+  if (error instanceof ResponseError || error instanceof TimeoutError) return "unclear";
   if (!(error instanceof APIError)) return "final";
   const { status, code, retryAfterMs = 0 } = error;
   // before the check for a closed route, because the proxy's own 404 has the same code
-  if (status === 404 && state) return "absent";
+  if (status === 404 && state) return "not-found";
   if (isClosedRoute(error)) return "final";
   // 409: the part is already stored; `upload_cut`: the part was cut on its way; 425: too early
   if (status === 409 || status === 425 || code === "upload_cut" || isTransient(status))
-    return retryAfterMs > maxRetryAfterMs ? "doubtful" : "passing";
-  return status <= 400 || status === 404 ? "doubtful" : "final";
+    return retryAfterMs > maxRetryAfterMs ? "unclear" : "temporary";
+  return status <= 400 || status === 404 ? "unclear" : "final";
 }
 
 /** Returns true for the status of a temporary failure. */

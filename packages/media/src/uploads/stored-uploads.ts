@@ -38,13 +38,13 @@ export interface StoredUpload {
  */
 export async function findStoredUpload(
   client: Client,
-  given: RecordStorage,
+  storageOption: RecordStorage,
   file: Blob,
   signal: AbortSignal,
 ): Promise<StoredUpload | undefined> {
   const key = await computeIdentity(file, signal);
   if (key === undefined) return undefined;
-  const storage = getClientStorage(client, given);
+  const storage = getClientStorage(client, storageOption);
   const collection = `uploads/${client.baseURL}`;
   const report = (error: unknown) => reportStorageFailure(client, error);
   const records = await readRecords(client.clock, storage, collection).catch(report);

@@ -44,9 +44,9 @@ export function createUploadStore(
   options: UploadStoreOptions | (() => UploadStoreOptions) = {},
 ): UploadStore {
   noteOptions("createUploadStore", options, client);
-  const read = createOptionsReader(options);
+  const readOptions = createOptionsReader(options);
   let state: UploadState = idle;
-  let running = new AbortController();
+  let controller = new AbortController();
   const store = createStore(() => state, {
     clock: client.clock,
     onUse: () => registerForget(client, reset),
@@ -55,14 +55,14 @@ export function createUploadStore(
 
   async function upload(file: Blob): Promise<UploadState> {
     stop();
-    const { signal } = running;
-    set({ ...idle, status: "pending", progress: 0 });
+    const { signal } = controller;
+    setState({ ...idle, status: "pending", progress: 0 });
     const show = (next: UploadState) => {
-      if (!signal.aborted) set(next);
+      if (!signal.aborted) setState(next);
       return next;
     };
     try {
-      const { use, parser, headers, storage } = read();
+      const { use, parser, headers, storage } = readOptions();
       const onProgress: UploadOptions["onProgress"] = ({ loadedBytes, totalBytes }) =>
         show({ ...state, progress: loadedBytes / totalBytes });
       const data = await uploadMedia(client, file, {
@@ -80,17 +80,17 @@ export function createUploadStore(
   }
 
   function stop(): void {
-    running.abort(new DOMException("The upload was stopped", "AbortError"));
-    running = new AbortController();
-    if (state.status === "pending") set(idle);
+    controller.abort(new DOMException("The upload was stopped", "AbortError"));
+    controller = new AbortController();
+    if (state.status === "pending") setState(idle);
   }
 
   function reset(): void {
     stop();
-    set(idle);
+    setState(idle);
   }
 
-  function set(next: UploadState): void {
+  function setState(next: UploadState): void {
     state = next;
     store.flush();
   }

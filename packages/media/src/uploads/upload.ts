@@ -3,7 +3,7 @@ import { noteOptions, openCall, rejectOnAbort } from "@sluice/core/extend";
 import { reportStorageFailure } from "@sluice/stores/extend";
 import type { MediaParser } from "../checks/container.js";
 import type { MediaUse } from "../checks/limits.js";
-import { PATH } from "./part-request.js";
+import { UPLOADS_PATH } from "./part-request.js";
 import { sendFile } from "./send-file.js";
 import { isClosedRoute, type UploadAtProxy } from "./upload-at-proxy.js";
 
@@ -54,8 +54,8 @@ const VALID_MS = 3_600_000;
 interface PageUpload {
   /** The last state at the proxy. Undefined until the first response. */
   state: UploadAtProxy | undefined;
-  /** Settles after all calls so far: two calls for one file send it once. Never rejects. */
-  turn: Promise<unknown>;
+  /** Resolves after all calls so far: two calls for one file send it once. */
+  lastCall: Promise<unknown>;
 }
 
 /** Uploads of this page. A file is uploaded once. */
@@ -97,12 +97,12 @@ export async function uploadMedia(
   noteOptions("uploadMedia", options, client);
   await assertSendable(file, options);
   const upload = getUpload(client, file);
-  const mine = upload.turn.then(() => {
+  const uploaded = upload.lastCall.then(() => {
     signal?.throwIfAborted();
     return uploadNow(client, file, upload, options);
   });
-  upload.turn = mine.catch(() => {});
-  return rejectOnAbort(mine, signal);
+  upload.lastCall = uploaded.catch(() => {});
+  return rejectOnAbort(uploaded, signal);
 }
 
 async function assertSendable(file: Blob, { use, parser, signal }: UploadOptions) {
@@ -119,7 +119,7 @@ async function assertSendable(file: Blob, { use, parser, signal }: UploadOptions
 function getUpload(client: Client, file: Blob): PageUpload {
   const files = uploads.get(client) ?? new WeakMap<Blob, PageUpload>();
   uploads.set(client, files);
-  const upload = files.get(file) ?? { state: undefined, turn: Promise.resolve() };
+  const upload = files.get(file) ?? { state: undefined, lastCall: Promise.resolve() };
   files.set(file, upload);
   return upload;
 }
@@ -130,21 +130,21 @@ async function uploadNow(
   upload: PageUpload,
   { onProgress, signal, headers, storage }: UploadOptions,
 ): Promise<UploadedMedia> {
-  const call = openCall(client, { kind: "upload", path: PATH }, { signal, headers });
-  const show = (loadedBytes: number) => onProgress?.({ loadedBytes, totalBytes: file.size });
+  const call = openCall(client, { kind: "upload", path: UPLOADS_PATH }, { signal, headers });
+  const reportProgress = (loadedBytes: number) => onProgress?.({ loadedBytes, totalBytes: file.size });
   try {
     const stored = storage && (await findStored(client, storage, file, call.signal));
     upload.state ??= stored?.state;
     // renew a URL that expires soon
     if (!(upload.state && isUsable(upload.state)))
       upload.state = await sendFile({ client, file, call }, upload.state, {
-        onProgress: show,
+        onProgress: reportProgress,
         onState(next) {
           upload.state = next;
           stored?.save(next);
         },
       });
-    show(file.size);
+    reportProgress(file.size);
   } catch (error) {
     // after the first response, a 404 is about the file
     if (!upload.state && isClosedRoute(error))
@@ -159,7 +159,7 @@ async function uploadNow(
 }
 
 async function findStored(client: Client, storage: RecordStorage, file: Blob, signal: AbortSignal) {
-  // without this chunk, only a reload of the page loses the upload
+  // if this code fails to load, only a reload of the page loses the upload
   const loaded = await import("./stored-uploads.js").catch((error) => reportStorageFailure(client, error));
   return loaded?.findStoredUpload(client, storage, file, signal);
 }

@@ -4,7 +4,8 @@ import type { Client, SucceededVideoTask, VideoTask } from "@sluice/core";
 export function getRenewalTime(task: VideoTask | undefined): number {
   if (task?.state !== "succeeded") return Number.POSITIVE_INFINITY;
   const { expiresAt, storedUntil = 0 } = task;
-  return (storedUntil > Date.now() && expiresAt) || Number.POSITIVE_INFINITY;
+  const isStored = storedUntil > Date.now();
+  return (isStored && expiresAt) || Number.POSITIVE_INFINITY;
 }
 
 /** Returns true if the task needs no more polls: it is final, and its link works or can't be renewed. */
@@ -13,7 +14,7 @@ export function isSettled(task: VideoTask | undefined): boolean {
 }
 
 /** Returns true for a video whose link has expired and can be renewed. */
-export function isOutdated(task: VideoTask | undefined): task is SucceededVideoTask {
+export function needsRenewal(task: VideoTask | undefined): task is SucceededVideoTask {
   return task?.state === "succeeded" && !isSettled(task);
 }
 

@@ -26,12 +26,12 @@ export async function renewTask(client: Client, task: SucceededVideoTask): Promi
   const batch = batches.get(client) ?? openBatch(client);
   batch.ids.add(task.id);
   const copy = (await batch.found).get(task.id);
-  const { storedUntil: _, ...gone } = task;
-  if (!copy) return gone;
+  const { storedUntil: _, ...withoutCopy } = task;
+  if (!copy) return withoutCopy;
   const { url, storedUntil, lastFrame } = copy;
   const expiresAt = Math.max(copy.expiresAt, Date.now() + MIN_LIFE_MS);
   // without a copy of the last frame, its link has expired as well
-  const { lastFrameURL: _expired, ...video } = gone;
+  const { lastFrameURL: _expired, ...video } = withoutCopy;
   return { ...video, url, expiresAt, storedUntil, ...(lastFrame && { lastFrameURL: lastFrame.url }) };
 }
 

@@ -77,22 +77,22 @@ export function createAssetStore(
   options: AssetStoreOptions | (() => AssetStoreOptions) = {},
 ): AssetStore {
   noteOptions("createAssetStore or useAsset", options, client);
-  const read = createOptionsReader(options);
-  const { submit, ...store } = createTaskStore(assets, client, read, {
+  const readOptions = createOptionsReader(options);
+  const { submit, ...store } = createTaskStore(assets, client, readOptions, {
     createState: (state, asset): AssetState => ({ ...state, asset }),
   });
   const register = sendOnce(
     client,
-    read,
+    readOptions,
     (tracked, request: AssetRequest, sent) =>
-      createAsset(tracked, request, { ...sent, encoding: read().encoding }),
-    (input: AssetInput, reporter) => createRequest(client, input, read(), reporter),
+      createAsset(tracked, request, { ...sent, encoding: readOptions().encoding }),
+    (input: AssetInput, reporter) => createRequest(client, input, readOptions(), reporter),
   );
   return {
     ...store,
     create(given, { name, groupId } = {}) {
       const source = given instanceof URL ? given.href : given;
-      return submit("uploading", register({ source, name, groupId: groupId ?? read().groupId }));
+      return submit("uploading", register({ source, name, groupId: groupId ?? readOptions().groupId }));
     },
   };
 }
@@ -105,16 +105,16 @@ async function createRequest(
   { signal, show }: CreationReporter,
 ): Promise<AssetRequest> {
   assets.assertReady?.(client);
-  const rest = { model: "gamma-asset", GroupId: groupId, Name: name, AssetType: "Image" } as const;
-  const given: AssetRequest = { ...rest, URL: source };
+  const fields = { model: "gamma-asset", GroupId: groupId, Name: name, AssetType: "Image" } as const;
+  const given: AssetRequest = { ...fields, URL: source };
   assertAssetRequest(client, given, { checks });
   if (typeof source === "string") return given;
   const file = prepare ? await prepare(source, signal) : source;
-  if (encoding === "multipart") return { ...rest, URL: file };
+  if (encoding === "multipart") return { ...fields, URL: file };
   const { toDataURI } = await import("../files/data-uri-later.js");
   const onProgress = ({ loadedBytes, totalBytes }: { loadedBytes: number; totalBytes: number }) =>
     show({ phase: "uploading", progress: loadedBytes / totalBytes });
-  return { ...rest, URL: await toDataURI(file, { signal, onProgress }) };
+  return { ...fields, URL: await toDataURI(file, { signal, onProgress }) };
 }
 
 function findName(source: Blob | string): string {

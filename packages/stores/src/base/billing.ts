@@ -2,23 +2,24 @@ import type { Billing, Client } from "@sluice/core";
 import { getDelivery, openSpan } from "@sluice/core/extend";
 
 /**
- * Creates a client for one request. `onBilling` gets the billing of the request so far, which an abort does not report.
- * `isReading` is true between the status and the body of a rejection.
+ * Creates a client for one request. `onBilling` gets the billing of the request at each change, because an abort does not
+ * report it. `isReading` is true between the status and the body of a rejection.
  */
 export function trackBilling(
   client: Client,
   onBilling: (billing: Billing, isReading?: boolean) => void,
 ): Client {
   // a rejection does not undo an earlier attempt that may have arrived
-  let soFar: Billing = "none";
+  let earlier: Billing = "none";
   return {
     ...client,
     emit(event) {
       if (event.type === "request") onBilling("maybe");
-      if (event.type === "response" && event.status >= 300 && isRefused(event.status)) onBilling(soFar, true);
+      if (event.type === "response" && event.status >= 300 && isRefused(event.status))
+        onBilling(earlier, true);
       if (event.type === "retry") {
-        if (getDelivery(event.error) === "unknown") soFar = "maybe";
-        onBilling(soFar);
+        if (getDelivery(event.error) === "unknown") earlier = "maybe";
+        onBilling(earlier);
       }
       return client.emit(event);
     },

@@ -2,11 +2,11 @@
  * Compares two values like their JSON: arrays and plain objects by their fields, other values, such as files, by
  * identity. An undefined field counts as absent.
  */
-export function isEqual(one: unknown, other: unknown): boolean {
-  if (Object.is(one, other)) return true;
-  if (!isPlain(one) || !isPlain(other) || Array.isArray(one) !== Array.isArray(other)) return false;
-  return [...new Set([...Object.keys(one), ...Object.keys(other)])].every((name) =>
-    isEqual(readField(one, name), readField(other, name)),
+export function isEqual(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (!isPlain(a) || !isPlain(b) || Array.isArray(a) !== Array.isArray(b)) return false;
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].every((name) =>
+    isEqual(readField(a, name), readField(b, name)),
   );
 }
 

@@ -22,8 +22,8 @@ export type ReadOptions = () => ChatStoreOptions;
 interface QueuedMessage extends Question {
   /** Id of the message, in the queue and later in the thread. */
   readonly id: string;
-  /** Options of the caller. */
-  readonly options: ReadOptions;
+  /** Reads the options of the caller. */
+  readonly readOptions: ReadOptions;
   /** Ends the promise of the caller, once the message is sent or dropped. */
   readonly resolve: (turn: ChatTurn | Promise<ChatTurn>) => void;
 }
@@ -31,14 +31,14 @@ interface QueuedMessage extends Question {
 /** The turn in flight of a chat: a turn of this page, or of a runner. */
 export interface RunningTurn {
   readonly result: Promise<ChatTurn>;
-  /** Id of the message that the page works on: a response in flight or with open calls. */
-  readonly workedOn: string | undefined;
+  /** Id of the response in flight or with open calls. Undefined for a turn of a runner. */
+  readonly currentMessageId: string | undefined;
   readonly status: "submitted" | "streaming" | undefined;
-  /** Puts a response that has grown into the thread. */
-  readonly showGrowth: () => void;
+  /** Puts new text of the response in flight into the thread. */
+  readonly showNewText: () => void;
   /** Ends the turn at once. The received text stays. */
   readonly stop: () => void;
-  /** Ends the part of this page. A runner continues the turn. */
+  /** Ends the turn in this page. A runner continues it elsewhere. */
   readonly close: () => void;
   /** Reports that a tool call was approved or denied, or got its output. */
   readonly noteCallChange: () => void;
@@ -46,8 +46,8 @@ export interface RunningTurn {
 
 /** How a turn of a runner begins. */
 export interface RunnerTurnStart {
-  /** Point of the thread at which it begins, or the message whose turn continues. */
-  readonly at: InsertionPoint | Promise<InsertionPoint> | { readonly continued: string };
+  /** Point of the thread at which the turn begins, or the id of a message whose turn continues. */
+  readonly point: InsertionPoint | Promise<InsertionPoint> | { readonly continuedId: string };
   /** Decision on a pending call. The runner gets it before its turn continues. */
   readonly decision?: CallDecision | undefined;
   readonly onEnd: (turn: ChatTurn) => void;
@@ -66,8 +66,8 @@ export interface Chat {
   readonly store: ReturnType<typeof createStore<ChatState>>;
   /** Lists the messages of all branches. */
   readonly getThread: () => readonly ChatNode[];
-  /** Options of the first caller. */
-  readonly own: ReadOptions;
+  /** Reads the options of the first caller. */
+  readonly readOwnOptions: ReadOptions;
   /** Runs the turns elsewhere; undefined if this page runs them. */
   runner?: RunnerTurns | undefined;
   /** The methods of the first caller, which {@link getOpenChats} lists. */
@@ -76,8 +76,8 @@ export interface Chat {
   turn?: RunningTurn | undefined;
   /** Error of the last turn; undefined while one is in flight. */
   error?: Error | undefined;
-  /** Options of the last turn. */
-  options?: ReadOptions;
+  /** Reads the options of the last turn. */
+  readTurnOptions?: ReadOptions;
 }
 
 /** Shows a thread that another tab may have changed. */
@@ -89,7 +89,7 @@ export function refresh({ thread, store }: Pick<Chat, "thread" | "store">): void
 /**
  * Ends the turn in flight, the waits of methods, and the queue of this page.
  *
- * @param keepsCalls true if others may still handle the pending calls
+ * @param keepsCalls true if another device or a runner may still handle the pending calls
  */
 export function stop(chat: Chat, keepsCalls = false): void {
   const { thread, storage, store, turn } = chat;
@@ -118,7 +118,7 @@ export function dropQueued(chat: Chat, id?: string): void {
 }
 
 /** Ends the work of this page. A runner continues its turn, and other devices may handle pending calls. */
-export function stopHere(chat: Chat): void {
+export function stopOnThisPage(chat: Chat): void {
   chat.turn?.close();
   const isOfRunner = chat.thread.get(chat.thread.path.at(-1)?.id)?.turn !== undefined;
   stop(chat, isOfRunner || chat.storage.hasServer);
@@ -166,7 +166,7 @@ function createStoppedError(): DOMException {
 /** Creates the snapshot of a chat. Adds new text of the response in flight to the thread first. */
 export function createSnapshot(chat: Omit<Chat, "store">): ChatState {
   const { thread, queued, storage, turn, error } = chat;
-  turn?.showGrowth();
+  turn?.showNewText();
   const messages = thread.path;
   const last = messages.findLast(({ role }) => role === "assistant");
   const pendingActions = listPendingActions(messages.at(-1));
@@ -198,15 +198,15 @@ function computeStatus({ turn, error }: Omit<Chat, "store">, isWaiting: boolean)
   return turn?.status ?? (isWaiting ? "requires-action" : error ? "error" : "ready");
 }
 
-const none: readonly PendingAction[] = [];
-const pending = new WeakMap<readonly ChatToolCall[], readonly PendingAction[]>();
+const noActions: readonly PendingAction[] = [];
+const actionsByCalls = new WeakMap<readonly ChatToolCall[], readonly PendingAction[]>();
 
 /** Lists the pending calls of a message; the same array for the same calls. */
 function listPendingActions(message: ChatMessage | undefined): readonly PendingAction[] {
   const { id: messageId = "", toolCalls = [] } = message ?? {};
   const calls = toolCalls.filter(isPending);
-  if (calls.length === 0) return none;
-  const known = pending.get(toolCalls);
+  if (calls.length === 0) return noActions;
+  const known = actionsByCalls.get(toolCalls);
   if (known) return known;
   const actions = calls.map(
     ({ id, name, input, state }): PendingAction => ({
@@ -217,7 +217,7 @@ function listPendingActions(message: ChatMessage | undefined): readonly PendingA
       input,
     }),
   );
-  pending.set(toolCalls, actions);
+  actionsByCalls.set(toolCalls, actions);
   return actions;
 }
 

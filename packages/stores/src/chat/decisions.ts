@@ -11,13 +11,10 @@ import {
 import type { CallChoice } from "./runner.js";
 import { addOutput } from "./tool-run.js";
 
-/**
- * The functions that begin a turn. The caller passes them: if this code, which pages load later, imported them, bundlers
- * would split the code that pages load at once.
- */
+/** Functions that begin a turn. They are arguments, because an import from this lazy file would split the main bundle. */
 type TurnStarters = Pick<typeof import("./turns.js"), "beginRunnerTurn" | "beginTurn">;
 
-const NO_RUNNER = "runner: this call belongs to a runner that the chat lacks";
+const NO_RUNNER = "runner: this call belongs to a runner, and the chat has none";
 
 /**
  * Applies the decision of the user or the app to a pending call, and continues the turn when no call is pending. The first
@@ -25,7 +22,7 @@ const NO_RUNNER = "runner: this call belongs to a runner that the chat lacks";
  */
 export function decideCall(
   chat: Chat,
-  read: ReadOptions,
+  readOptions: ReadOptions,
   toolCallId: string,
   decision: CallChoice,
   { beginRunnerTurn, beginTurn }: TurnStarters,
@@ -38,30 +35,34 @@ export function decideCall(
   if (!message || !findCall(message)) return decide();
   if (thread.get(message.id)?.turn !== undefined) {
     if (!runner) return createUnsentTurn(new ConfigurationError(NO_RUNNER));
-    return runner.decide(read, { ...decision, messageId: message.id, toolCallId }, (start) =>
-      beginRunnerTurn(chat, runner, chat.options ?? read, start),
+    return runner.decide(readOptions, { ...decision, messageId: message.id, toolCallId }, (start) =>
+      beginRunnerTurn(chat, runner, chat.readTurnOptions ?? readOptions, start),
     );
   }
   return chat.turn ? decide() : storage.runLocked(message.id, () => decide(message.id));
 
-  /** @param locked id of the message whose call was pending before this tab waited for the lock */
-  function decide(locked?: string): ChatTurn | Promise<ChatTurn> {
+  /** @param lockedId id of the message whose call was pending before this tab waited for the lock */
+  function decide(lockedId?: string): ChatTurn | Promise<ChatTurn> {
     const message = thread.path.at(-1);
     const call = findCall(message);
     if (message && call) return changeCall(chat, message, call, decision) ?? continueTurn(message.id);
-    // another tab decided about the call, and was closed before it continued
-    if (message && message.id === locked && !chat.turn && !message.toolCalls?.some(isOpen))
-      return continueTurn(locked);
+    // another tab decided about the call, and was closed before it continued the turn
+    if (message && message.id === lockedId && !chat.turn && !message.toolCalls?.some(isOpen))
+      return continueTurn(lockedId);
     const unknown = `toolCallId: no call "${toolCallId}" waits for this`;
     return chat.turn?.result ?? createUnsentTurn(new ConfigurationError(unknown));
   }
 
-  function continueTurn(message: string): Promise<ChatTurn> {
-    return beginTurn(chat, () => ({ below: message, added: [message] }), chat.options ?? read);
+  function continueTurn(messageId: string): Promise<ChatTurn> {
+    return beginTurn(
+      chat,
+      () => ({ parentId: messageId, added: [messageId] }),
+      chat.readTurnOptions ?? readOptions,
+    );
   }
 }
 
-/** Changes a call. Returns its turn; undefined if no turn is in flight and no call is pending: a turn must continue. */
+/** Changes a call and returns its turn. Returns undefined if the caller must continue the turn. */
 function changeCall(
   chat: Chat,
   message: ChatMessage,

@@ -59,14 +59,14 @@ function createToolMessage(id: string, content: string): ChatRequestMessage {
 /**
  * Replaces the messages of a request by the result of `prepareMessages`, repaired.
  *
- * @param owner aborts when the turn ends
+ * @param turnSignal aborts when the turn ends
  * @throws {TimeoutError} after `timeout.totalMs`
  */
 export async function applyPrepareMessages(
   client: Client,
   request: ChatRequest,
   { prepareMessages, timeout }: ChatStoreOptions,
-  owner: AbortSignal,
+  turnSignal: AbortSignal,
 ): Promise<ChatRequest> {
   const { totalMs = Number.POSITIVE_INFINITY } = { ...client.timeout, ...timeout };
   const createTimeoutError = () =>
@@ -74,7 +74,7 @@ export async function applyPrepareMessages(
       new TimeoutError(`prepareMessages had no result after ${totalMs} ms (timeout.totalMs)`, "total"),
       { billing: "none" },
     );
-  const { signal, end } = openSpan(client.clock, owner, totalMs, createTimeoutError);
+  const { signal, end } = openSpan(client.clock, turnSignal, totalMs, createTimeoutError);
   try {
     const given = request.messages as readonly ChatRequestMessage[];
     const prepare = async () => prepareMessages?.([...given], { signal });

@@ -8,20 +8,20 @@ import type { Thread } from "./thread.js";
 /** Point of a thread at which a turn begins. */
 export interface InsertionPoint {
   /** Id of the message that the turn follows; undefined before the first message. */
-  readonly below: string | undefined;
+  readonly parentId: string | undefined;
   /** Ids of the messages added for the turn. */
   readonly added: readonly string[];
-  /** Idempotency key of the first request: the key of the lost request that the turn repeats, or of a new version. */
+  /** Idempotency key of the first request: of the lost request that the turn repeats, or a new key for a new version. */
   readonly idempotencyKey?: string | undefined;
   /** The response that the turn repeats, if a proxy may still store it. It is read before a new request. */
-  readonly stored?: ChatMessage | undefined;
-  /** Id of the first response of the turn, if a closed tab has left it unfinished. It is read to its end. */
-  readonly interrupted?: string | undefined;
+  readonly storedResponse?: ChatMessage | undefined;
+  /** Id of a response that a closed tab has left unfinished. The turn reads it to its end first. */
+  readonly interruptedId?: string | undefined;
 }
 
 /**
- * Finds the insertion point of a turn and adds its question there. Throws synchronously, without a change, if the thread
- * lacks such a point. Rejects if the question cannot be added, and when the signal aborts.
+ * Finds the insertion point of a turn and adds its question there. Throws synchronously, without a change, if there is
+ * no such point. Rejects if the question cannot be added, and when the signal aborts.
  */
 export type FindInsertionPoint = (signal: AbortSignal) => InsertionPoint | Promise<InsertionPoint>;
 
@@ -51,7 +51,7 @@ export function addQuestion(
   const original = thread.get(originalId)?.message;
   if (originalId !== undefined && original?.role !== "user")
     throw createUnknownIdError(originalId, "message of the user");
-  const below = originalId === undefined ? thread.path.at(-1)?.id : thread.getParent(originalId);
+  const parentId = originalId === undefined ? thread.path.at(-1)?.id : thread.getParent(originalId);
   const inputs = images ?? original?.images ?? [];
   assertContent(content, inputs);
   return inputs.length > 0 ? addWithImages() : add({});
@@ -66,8 +66,8 @@ export function addQuestion(
 
   function add(fields: { images?: readonly string[] }): InsertionPoint {
     closeLastCalls(thread, CONTINUED);
-    thread.add({ id, role: "user", content, ...fields, createdAt: Date.now() }, below);
-    return { below: id, added: [id] };
+    thread.add({ id, role: "user", content, ...fields, createdAt: Date.now() }, parentId);
+    return { parentId: id, added: [id] };
   }
 }
 
@@ -95,20 +95,20 @@ export function findRetryPoint(thread: Thread, last: ChatMessage | undefined): I
     const { error: _, ...response } = closeToolCalls(last, CONTINUED);
     thread.put({ ...response, outcome: "tool-calls" });
   }
-  const below = findRetryParent(thread, last);
+  const parentId = findRetryParent(thread, last);
   // if the failed response is not shown, the newest response at that point is repeated
-  const failed = below === last.id ? findResponsesAround(thread, last).at(-1) : last;
+  const failed = parentId === last.id ? findResponsesAround(thread, last).at(-1) : last;
   return {
-    below,
+    parentId,
     added: [],
     idempotencyKey: failed?.idempotencyKey,
-    stored: failed?.streamId ? failed : undefined,
+    storedResponse: failed?.streamId ? failed : undefined,
   };
 }
 
 /**
- * Returns the responses below `last`, and the responses that a retry of it replaces by another version. Another tab that
- * continues or retries adds one.
+ * Returns the responses below `last`, and the versions of the response that a retry of `last` repeats. Another tab that
+ * continues or retries adds a response to them.
  */
 export function findResponsesAround(thread: Thread, last: ChatMessage): readonly ChatMessage[] {
   const parents = [last.id, findRetryParent(thread, last)];
@@ -125,11 +125,11 @@ export function findVersionPoint(thread: Thread, messageId: string | undefined):
   if (messageId === undefined) {
     const question = thread.path.findLast(({ role }) => role === "user");
     if (!question) throw new ConfigurationError("there is nothing to regenerate: no message of the user yet");
-    return { below: question.id, added: [], idempotencyKey: createRandomId() };
+    return { parentId: question.id, added: [], idempotencyKey: createRandomId() };
   }
   const node = thread.get(messageId);
   if (node?.message.role !== "assistant") throw createUnknownIdError(messageId, "response");
-  return { below: thread.getParent(messageId), added: [], idempotencyKey: createRandomId() };
+  return { parentId: thread.getParent(messageId), added: [], idempotencyKey: createRandomId() };
 }
 
 const CONTINUED = "the user continued without the call";

@@ -12,7 +12,8 @@ export function mergeCopies(local: MessageNode, copy: MessageNode): ReturnType<M
 }
 
 function mergeNodes(local: MessageNode, copy: MessageNode): MessageNode {
-  const isNewer =
+  // positive if the copy is newer; a later rule decides only if the earlier ones are equal
+  const order =
     Number(copy.turn !== undefined) - Number(local.turn !== undefined) ||
     // a final end wins, no matter how much text another device has read
     Number(hasFinalEnd(copy)) - Number(hasFinalEnd(local)) ||
@@ -22,15 +23,15 @@ function mergeNodes(local: MessageNode, copy: MessageNode): MessageNode {
     Number(isComplete(copy)) - Number(isComplete(local)) ||
     copy.message.content.length - local.message.content.length ||
     compare(describeMessage(copy), describeMessage(local));
-  const [newer, older] = isNewer > 0 ? [copy, local] : [local, copy];
+  const [newer, older] = order > 0 ? [copy, local] : [local, copy];
   if (newer.turn !== undefined) return newer;
   const node = addKey(older, newer);
-  const missed = node.message.toolCalls?.map((call) => {
+  const toolCalls = node.message.toolCalls?.map((call) => {
     const other = isOpen(call) && older.message.toolCalls?.find(({ id }) => id === call.id);
     return other && !isOpen(other) ? other : call;
   });
-  return missed?.some((call, index) => call !== node.message.toolCalls?.[index])
-    ? { ...node, message: { ...node.message, toolCalls: missed } }
+  return toolCalls?.some((call, index) => call !== node.message.toolCalls?.[index])
+    ? { ...node, message: { ...node.message, toolCalls } }
     : node;
 }
 
@@ -40,8 +41,8 @@ function addKey({ key }: MessageNode, newer: MessageNode): MessageNode {
 }
 
 /**
- * Returns true if no device continues to read the response. `retry` continues a response with a `streamId`. One tab writes
- * an interrupted end if another tab seems to be closed. If that tab was open and only failed to write, its own end wins.
+ * Returns true if no device continues to read the response. `retry` continues a response with a `streamId`. A tab writes
+ * an interrupted end for a tab that seems closed. If that tab was open and only failed to write, its own end wins.
  */
 function hasFinalEnd({ message }: MessageNode): boolean {
   return message.outcome !== undefined && message.streamId === undefined && !isInterrupted(message);
@@ -63,8 +64,8 @@ function describeCall({ id, state, output, error, savedState }: ChatToolCall): s
   return JSON.stringify([id, state, output, error, savedState]);
 }
 
-function compare(one: string, other: string): number {
-  return Number(one > other) - Number(one < other);
+function compare(a: string, b: string): number {
+  return Number(a > b) - Number(a < b);
 }
 
 function describeNode(node: MessageNode): string {

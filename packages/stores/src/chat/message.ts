@@ -207,11 +207,11 @@ export function isEmptyResponse({ role, outcome, content, reasoning, toolCalls }
 export function closeToolCalls(
   message: ChatMessage,
   reason: string,
-  which: (call: ChatToolCall) => boolean = isOpen,
+  isClosed: (call: ChatToolCall) => boolean = isOpen,
 ): ChatMessage {
-  if (!message.toolCalls?.some(which)) return message;
+  if (!message.toolCalls?.some(isClosed)) return message;
   const toolCalls = message.toolCalls.map((call) =>
-    which(call) ? ({ ...call, state: "cancelled", error: reason } as const) : call,
+    isClosed(call) ? ({ ...call, state: "cancelled", error: reason } as const) : call,
   );
   return { ...message, toolCalls };
 }

@@ -3,5 +3,5 @@
 export { readImageURLs } from "./attachments.js";
 export { decideCall } from "./decisions.js";
 export { applyPrepareMessages, createHistory } from "./history.js";
-export { createGrowingJSON, createJSONParts, parseOutput } from "./structured-output.js";
+export { createJSONParts, createJSONReader, parseOutput } from "./structured-output.js";
 export { createToolCalls } from "./tool-calls.js";

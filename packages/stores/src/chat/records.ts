@@ -15,9 +15,7 @@ import type { MessageNode } from "./thread.js";
 /** Key of the record with the id of the last shown message. No message has this id. */
 export const LEAF = "/leaf";
 
-/**
- * Creates the record of a message: its JSON, without its versions.
- */
+/** Creates the record of a message: its JSON, without its versions. */
 export function toRecord({ message, parent, revision, key, turn }: MessageNode): object {
   const { branches: _, error, ...rest } = message;
   return {
@@ -29,9 +27,7 @@ export function toRecord({ message, parent, revision, key, turn }: MessageNode):
   };
 }
 
-/**
- * Parses messages from records. Omits unreadable records, because any script of the origin may write to a storage.
- */
+/** Parses messages from records. Omits unreadable records, because any script of the origin may write to a storage. */
 export function parseNodes(records: ReadonlyMap<string, unknown>): MessageNode[] {
   return [...records].flatMap(([key, record]) => parseNode(key, record) ?? []);
 }
@@ -43,40 +39,40 @@ export function parseNode(id: string, record: unknown): MessageNode | undefined 
   const { message: stored, parent, revision, key, turn } = record;
   const { role, content, error, images, files, toolCalls } = stored as Record<string, unknown>;
   const isResponse = role === "assistant";
-  if (!isText(content) && !isResponse) return undefined;
+  if (!isString(content) && !isResponse) return undefined;
   if (!isResponse && role !== "user" && role !== "system") return undefined;
   const message = {
     ...Object.fromEntries(
-      Object.entries(fields).flatMap(([name, fits]) => {
+      Object.entries(fieldChecks).flatMap(([name, fits]) => {
         const value = (stored as Record<string, unknown>)[name];
         return fits(value) ? [[name, value]] : [];
       }),
     ),
     id,
     role,
-    content: isText(content) ? content : "",
+    content: isString(content) ? content : "",
     ...(isRecord(error) && { error: Object.assign(new Error(), pickErrorFields(error)) }),
-    ...(Array.isArray(images) && { images: images.filter((url) => isText(url) && isImageURL(url)) }),
+    ...(Array.isArray(images) && { images: images.filter((url) => isString(url) && isImageURL(url)) }),
     ...(Array.isArray(files) && { files: files.filter(isFile) }),
     ...(Array.isArray(toolCalls) && { toolCalls: toolCalls.flatMap((call) => parseCall(call) ?? []) }),
   } as ChatMessage;
   return {
     message,
     // an unknown parent id orders the message by its age
-    parent: parent === null ? undefined : isText(parent) ? parent : `/${id}`,
+    parent: parent === null ? undefined : isString(parent) ? parent : `/${id}`,
     revision: Number.isSafeInteger(revision) ? (revision as number) : 0,
-    ...(isText(key) && { key }),
-    ...(isText(turn) && { turn }),
+    ...(isString(key) && { key }),
+    ...(isString(turn) && { turn }),
   };
 }
 
 /** Fields to copy, each with its type check. */
-const fields: Readonly<Record<string, (value: unknown) => boolean>> = {
-  reasoning: isText,
-  outcome: isText,
-  model: isText,
-  streamId: isText,
-  idempotencyKey: (value) => isText(value) && /^[\x21-\x7e]{1,255}$/.test(value),
+const fieldChecks: Readonly<Record<string, (value: unknown) => boolean>> = {
+  reasoning: isString,
+  outcome: isString,
+  model: isString,
+  streamId: isString,
+  idempotencyKey: (value) => isString(value) && /^[\x21-\x7e]{1,255}$/.test(value),
   createdAt: Number.isFinite,
   usage: isRecord,
   timing: isRecord,
@@ -86,15 +82,16 @@ const fields: Readonly<Record<string, (value: unknown) => boolean>> = {
 function parseCall(call: unknown): ChatToolCall | undefined {
   if (!isRecord(call)) return undefined;
   const { id, name, arguments: text, input, state, output, error, savedState } = call;
-  if (!(isText(id) ? id : Number.isFinite(id)) || !isText(name)) return undefined;
+  const hasId = isString(id) ? id !== "" : Number.isFinite(id);
+  if (!hasId || !isString(name)) return undefined;
   return {
     id: String(id),
     name,
-    arguments: isText(text) ? text : "",
+    arguments: isString(text) ? text : "",
     input,
     state: toolCallStates.find((known) => known === state) ?? "cancelled",
     ...(output !== undefined && { output }),
-    ...(isText(error) && { error }),
+    ...(isString(error) && { error }),
     ...(savedState !== undefined && { savedState }),
   };
 }
@@ -102,15 +99,15 @@ function parseCall(call: unknown): ChatToolCall | undefined {
 /** Picks the stored fields of an error. Omits the body of the response, because the message has its text. */
 function pickErrorFields(error: object): Record<string, unknown> {
   const names = ["name", "message", "code", "status", "reason", "phase", "type", "billing"] as const;
-  const of = error as Record<string, unknown>;
+  const source = error as Record<string, unknown>;
   return Object.fromEntries(
     names.flatMap((name) =>
-      typeof of[name] === (name === "status" ? "number" : "string") ? [[name, of[name]]] : [],
+      typeof source[name] === (name === "status" ? "number" : "string") ? [[name, source[name]]] : [],
     ),
   );
 }
 
-function isText(value: unknown): value is string {
+function isString(value: unknown): value is string {
   return typeof value === "string";
 }
 

@@ -46,8 +46,8 @@ export function createRequest(
     definitions: readonly ToolDefinition[] = [],
     mode?: object,
   ): ChatRequest {
-    const { tools: plain = [] } = (params ?? {}) as { tools?: readonly ToolDefinition[] };
-    const offered = [...plain, ...definitions];
+    const { tools: paramTools = [] } = (params ?? {}) as { tools?: readonly ToolDefinition[] };
+    const offered = [...paramTools, ...definitions];
     return {
       ...mode,
       ...params,

@@ -20,7 +20,7 @@ import {
   createInterruptedEnd,
   type ToolCall,
 } from "./message.js";
-import type { createGrowingJSON } from "./structured-output.js";
+import type { createJSONReader } from "./structured-output.js";
 
 /** Maximum time of reading deltas before the host may render, in milliseconds: half a frame. */
 const SLICE_MS = 8;
@@ -40,28 +40,28 @@ export function createResponse(
 ) {
   const { clock } = client;
   const { idempotencyKey } = draft;
-  const sending = { ...options, idempotencyKey };
+  const sendOptions = { ...options, idempotencyKey };
   const stream = request
-    ? streamChat(client, request, sending)
-    : readStoredChat(client, streamId as string, sending);
-  const before = stream.snapshot;
+    ? streamChat(client, request, sendOptions)
+    : readStoredChat(client, streamId as string, sendOptions);
+  const initialSnapshot = stream.snapshot;
   const shownCalls = new WeakMap<ToolCall, ChatToolCall>();
-  let json: ReturnType<typeof createGrowingJSON> | undefined;
+  let jsonReader: ReturnType<typeof createJSONReader> | undefined;
   let isComplete = false;
   let usage: ChatUsage | undefined;
-  let shown: { of: unknown; streamId: string | undefined; message: ChatMessage } | undefined;
+  let lastShown: { snapshot: unknown; streamId: string | undefined; message: ChatMessage } | undefined;
 
   return {
     /** The message so far; the same object until it grows. */
     get message(): ChatMessage {
-      const { snapshot: of, streamId } = stream;
-      if (shown?.of !== of || shown.streamId !== streamId)
-        shown = { of, streamId, message: { ...readMessage(), ...(streamId && { streamId }) } };
-      return shown.message;
+      const { snapshot, streamId } = stream;
+      if (lastShown?.snapshot !== snapshot || lastShown.streamId !== streamId)
+        lastShown = { snapshot, streamId, message: { ...readMessage(), ...(streamId && { streamId }) } };
+      return lastShown.message;
     },
     /** True until the first text, reasoning or tool call. */
     get isWaiting(): boolean {
-      return stream.snapshot === before;
+      return stream.snapshot === initialSnapshot;
     },
     read,
     /** Aborts the request; returns the message so far. */
@@ -74,11 +74,11 @@ export function createResponse(
   /** Reads the response to its end, and calls `onDelta` after each delta. */
   async function read(onDelta: () => void): Promise<ChatMessage> {
     let sliceEnd = clock.now() + SLICE_MS;
-    if (schema) void loadJSON();
+    if (schema) void loadJSONReader();
     try {
       for await (const delta of stream) {
         if (delta.type === "usage") usage = delta.usage;
-        else if (delta.type === "tool-call-start") void loadJSON();
+        else if (delta.type === "tool-call-start") void loadJSONReader();
         onDelta();
         if (clock.now() < sliceEnd) continue;
         await yieldToHost();
@@ -89,7 +89,7 @@ export function createResponse(
       const parser = schema && outcome === "complete" && (await optionalParts.load());
       isComplete = true;
       if (outcome === "error") throw createFailedError(finishReason, stream.snapshot);
-      if (schema) await loadJSON();
+      if (schema) await loadJSONReader();
       const message = endWith({ outcome }, timing);
       return parser ? await parser.parseOutput(message, schema) : message;
     } catch (cause) {
@@ -103,7 +103,7 @@ export function createResponse(
     }
   }
 
-  /** @param cause error of the stream; decides whether `retry` reuses the idempotency key */
+  /** @param cause error of the stream. It decides whether `retry` reuses the idempotency key */
   function endWith(
     end: Pick<ChatMessage, "outcome" | "error">,
     timing: ChatTiming,
@@ -112,8 +112,8 @@ export function createResponse(
     const { idempotencyKey, ...known } = readMessage();
     const key = idempotencyKey && canReuseKey(cause) ? { idempotencyKey } : {};
     // the proxy may store the rest: `retry` reads it before it requests another response
-    const rest = !isComplete && stream.streamId ? { streamId: stream.streamId } : {};
-    const message = { ...known, ...key, ...rest, ...end, ...(usage && { usage }), timing };
+    const resumption = !isComplete && stream.streamId ? { streamId: stream.streamId } : {};
+    const message = { ...known, ...key, ...resumption, ...end, ...(usage && { usage }), timing };
     return end.outcome === "tool-calls"
       ? message
       : closeToolCalls(message, "the response ended before the call was complete");
@@ -121,10 +121,10 @@ export function createResponse(
 
   function readMessage(): ChatMessage {
     const { content, reasoning_content: reasoning, tool_calls: calls } = stream.snapshot;
-    // the shown text stays until it has been read again
+    // a response that is read again from its start is shown once it is longer than the text before
     if (content.length + (reasoning?.length ?? 0) < draft.content.length + (draft.reasoning?.length ?? 0))
       return draft;
-    const output = schema && json?.readOutput(content);
+    const output = schema && jsonReader?.readOutput(content);
     return {
       ...draft,
       role: "assistant",
@@ -136,16 +136,16 @@ export function createResponse(
   }
 
   /** Loads the code for growing JSON. If that fails, JSON is parsed once it is complete. */
-  async function loadJSON(): Promise<void> {
+  async function loadJSONReader(): Promise<void> {
     const code = optionalParts.loaded ?? (await optionalParts.load().catch(() => undefined));
-    json ??= code?.createGrowingJSON();
+    jsonReader ??= code?.createJSONReader();
   }
 
   function showCall(call: ToolCall, index: number): ChatToolCall {
     const known = shownCalls.get(call);
     if (known) return known;
     const { name, arguments: text } = call.function;
-    const input = json?.readInput(index, text);
+    const input = jsonReader?.readInput(index, text);
     const created: ChatToolCall = { id: call.id, name, arguments: text, input, state: "streaming" };
     if (input !== undefined) shownCalls.set(call, created);
     return created;

@@ -14,7 +14,7 @@ export interface TurnRunner {
    * @throws an error if no request was sent. Its turn is `not-sent`, or `error` if it has messages
    */
   run(turn: RunnerTurn, context: RunnerContext): Promise<RunnerEnd>;
-  /** Ends a turn. The chat has ended its part already, and ignores errors. */
+  /** Ends a turn. The chat already shows the turn as ended, and ignores errors. */
   stop?(turn: RunnerTurn): Promise<void> | void;
   /**
    * Passes the user's decision on a call of a waiting turn. The chat then calls `run` again. The first decision of all
@@ -112,45 +112,46 @@ interface RunnerChat {
 /** The turns of a chat's runner. */
 export type RunnerTurns = ReturnType<typeof createRunnerTurns>;
 
-function createRunnerTurns(owner: RunnerChat) {
-  const { chat, runner, ended } = owner;
+function createRunnerTurns(runnerChat: RunnerChat) {
+  const { chat, runner, ended } = runnerChat;
   return {
     /** Begins a turn, or attaches to one in flight. */
-    start: (read: ReadOptions, start: RunnerTurnStart): RunningTurn => startRunnerTurn(owner, read, start),
+    start: (readOptions: ReadOptions, start: RunnerTurnStart): RunningTurn =>
+      startRunnerTurn(runnerChat, readOptions, start),
     /** Returns true for a message whose turn continues without the user. */
-    isContinuing: (messageId: string): boolean => isContinuing(owner, chat.thread.get(messageId)),
+    isContinuing: (messageId: string): boolean => isContinuing(runnerChat, chat.thread.get(messageId)),
     /** Returns true for a turn that has ended for this page. */
     hasEnded: (turn: string): boolean => ended.has(turn),
     /** Passes a decision to the turn in flight. Without one, `begin` continues the turn of the message. */
     async decide(
-      read: ReadOptions,
+      readOptions: ReadOptions,
       decision: CallDecision,
       begin: (start: Omit<RunnerTurnStart, "onEnd">) => Promise<ChatTurn>,
     ): Promise<ChatTurn> {
-      const { messageId: continued } = decision;
-      const waiting = findRunnerTurn(chat, continued, read);
+      const { messageId } = decision;
+      const waiting = findRunnerTurn(chat, messageId, readOptions);
       if (!runner.decide || !waiting)
         return createUnsentTurn(new ConfigurationError("runner: it can't pass a decision about this call"));
       const { turn } = chat;
-      if (!turn) return begin({ at: { continued }, decision });
+      if (!turn) return begin({ point: { continuedId: messageId }, decision });
       await runner.decide(waiting, decision);
       return turn.result;
     },
     /** Ends the turn of a message that waits for the user, if a runner has written it. */
-    stopWaiting(messageId: string, read: ReadOptions): void {
-      const turn = findRunnerTurn(chat, messageId, read);
-      if (turn) stopRunnerTurn(owner, turn);
+    stopWaiting(messageId: string, readOptions: ReadOptions): void {
+      const turn = findRunnerTurn(chat, messageId, readOptions);
+      if (turn) stopRunnerTurn(runnerChat, turn);
     },
   };
 }
 
 /** Begins a turn of the chat's runner, or attaches to one in flight. */
 function startRunnerTurn(
-  owner: RunnerChat,
-  read: ReadOptions,
-  { at, decision, onEnd }: RunnerTurnStart,
+  runnerChat: RunnerChat,
+  readOptions: ReadOptions,
+  { point: pendingPoint, decision, onEnd }: RunnerTurnStart,
 ): RunningTurn {
-  const { chat, runner, attempts } = owner;
+  const { chat, runner, attempts } = runnerChat;
   const { thread, store, storage } = chat;
   const controller = new AbortController();
   const added: string[] = [];
@@ -163,17 +164,17 @@ function startRunnerTurn(
   run().then(end, (cause) => end({ error: toError(cause) }, true));
   return {
     result,
-    workedOn: undefined,
+    currentMessageId: undefined,
     get status() {
       const last = thread.path.at(-1);
       return last && turn && thread.get(last.id)?.turn === turn.id && last.content
         ? "streaming"
         : "submitted";
     },
-    showGrowth: () => {},
+    showNewText: () => {},
     noteCallChange: () => {},
     stop() {
-      if (turn) stopRunnerTurn(owner, turn);
+      if (turn) stopRunnerTurn(runnerChat, turn);
       endEarly("The user stopped the response", { outcome: "stopped" });
     },
     close: () =>
@@ -184,17 +185,17 @@ function startRunnerTurn(
   };
 
   async function run(): Promise<RunnerEnd> {
-    const point = await at;
+    const point = await pendingPoint;
     if (hasEnded) return {};
-    if ("continued" in point) turn = findRunnerTurn(chat, point.continued, read);
+    if ("continuedId" in point) turn = findRunnerTurn(chat, point.continuedId, readOptions);
     else {
       added.push(...point.added);
-      const waiting = findWaitingTurn(owner, point.below, read);
-      turn = createRunnerTurn(owner, point.below, read);
+      const waiting = findWaitingTurn(runnerChat, point.parentId, readOptions);
+      turn = createRunnerTurn(runnerChat, point.parentId, readOptions);
       if (waiting) await runner.stop?.(waiting);
     }
     if (!turn) throw new Error("the turn has no question");
-    owner.ended.delete(turn.id);
+    runnerChat.ended.delete(turn.id);
     store.flush();
     await storage.writeAll();
     if (hasEnded) return {};
@@ -223,8 +224,8 @@ function startRunnerTurn(
     const responses = turn ? listTurnMessages(chat, turn.id) : [];
     if (turn) {
       const mayContinue = isRejected || outcome === "truncated";
-      if (!mayContinue) owner.ended.add(turn.id);
-      // another attempt must not get the state of this one
+      if (!mayContinue) runnerChat.ended.add(turn.id);
+      // a new turn needs another id, because the runner would continue this one
       if (!mayContinue && responses.length === 0)
         attempts.set(turn.question, (attempts.get(turn.question) ?? 0) + 1);
     }
@@ -251,9 +252,9 @@ function stopRunnerTurn({ runner, ended }: RunnerChat, turn: RunnerTurn): void {
 }
 
 /** Returns the turn of a runner that has written the message; undefined for a message of a page. */
-function findRunnerTurn(chat: Chat, messageId: string, read: ReadOptions): RunnerTurn | undefined {
+function findRunnerTurn(chat: Chat, messageId: string, readOptions: ReadOptions): RunnerTurn | undefined {
   const id = chat.thread.get(messageId)?.turn;
-  return id === undefined ? undefined : describeTurn(chat, id, messageId, read);
+  return id === undefined ? undefined : describeTurn(chat, id, messageId, readOptions);
 }
 
 /** Returns true for a message of a runner whose turn continues without the user, and has not ended for this page. */
@@ -265,42 +266,48 @@ function isContinuing({ ended }: RunnerChat, node: MessageNode | undefined): boo
   return outcome === "tool-calls" && !error && !toolCalls.some(isPending);
 }
 
-/** Finds the turn above a new question that waits for the user, who has gone on without it. */
+/** Finds the turn before a new question, if that turn still waits for the user. */
 function findWaitingTurn(
   { chat, ended }: RunnerChat,
-  below: string | undefined,
-  read: ReadOptions,
+  questionId: string | undefined,
+  readOptions: ReadOptions,
 ): RunnerTurn | undefined {
-  const above = below === undefined ? undefined : chat.thread.getParent(below);
-  const node = chat.thread.get(above);
-  if (above === undefined || node?.turn === undefined || ended.has(node.turn)) return undefined;
-  return node.message.outcome === "tool-calls" ? findRunnerTurn(chat, above, read) : undefined;
+  const previousId = questionId === undefined ? undefined : chat.thread.getParent(questionId);
+  const node = chat.thread.get(previousId);
+  if (previousId === undefined || node?.turn === undefined || ended.has(node.turn)) return undefined;
+  return node.message.outcome === "tool-calls" ? findRunnerTurn(chat, previousId, readOptions) : undefined;
 }
 
 /** Creates the turn below the last question at a point of the thread. */
 function createRunnerTurn(
   { chat, attempts }: RunnerChat,
-  below: string | undefined,
-  read: ReadOptions,
+  parentId: string | undefined,
+  readOptions: ReadOptions,
 ): RunnerTurn | undefined {
   const { thread } = chat;
-  const question = thread.getPath(below).findLast(({ role }) => role === "user")?.id;
+  const question = thread.getPath(parentId).findLast(({ role }) => role === "user")?.id;
   if (question === undefined) return undefined;
   const responses = thread.listIds().filter((id) => thread.getParent(id) === question).length;
   const attempt = attempts.get(question) ?? 0;
   const id = hashToId(`${question} ${responses} ${attempt}`);
-  return describeTurn(chat, id, question, read);
+  return describeTurn(chat, id, question, readOptions);
 }
 
-function describeTurn(chat: Chat, id: string, at: string, read: ReadOptions): RunnerTurn | undefined {
-  const { client, id: chatId, thread, own } = chat;
-  const path = thread.getPath(at);
-  const nth = path.findLastIndex(({ role }) => role === "user");
-  const question = path[nth]?.id;
+function describeTurn(
+  chat: Chat,
+  id: string,
+  messageId: string,
+  readOptions: ReadOptions,
+): RunnerTurn | undefined {
+  const { client, id: chatId, thread, readOwnOptions } = chat;
+  const path = thread.getPath(messageId);
+  const questionIndex = path.findLastIndex(({ role }) => role === "user");
+  const question = path[questionIndex]?.id;
   if (question === undefined) return undefined;
-  const { model, params = {} } = read();
-  const messages = path.slice(0, nth + 1);
-  return { id, client, chatId, storage: own().storage, question, messages, model, params: { ...params } };
+  const { model, params = {} } = readOptions();
+  const messages = path.slice(0, questionIndex + 1);
+  const { storage } = readOwnOptions();
+  return { id, client, chatId, storage, question, messages, model, params: { ...params } };
 }
 
 function listTurnMessages({ thread }: Chat, turn: string): readonly ChatMessage[] {

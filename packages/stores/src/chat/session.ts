@@ -35,7 +35,7 @@ export interface StorageSession {
    * same request therefore get one response. A chat never reuses a derived key for a second response, even if the app
    * has removed the first one.
    */
-  deriveKey(below: string | undefined, request: unknown): string;
+  deriveKey(parentId: string | undefined, request: unknown): string;
   /** Allows another use of a key whose request was not sent. */
   forgetKey(key: string | undefined): void;
   /** Rejects the waits for the storage or another tab. */
@@ -52,7 +52,7 @@ export interface ThreadContext {
   readonly collection: string;
   readonly thread: Thread;
   /** Ids of the initial messages. Stored messages replace them. */
-  readonly initial: readonly string[];
+  readonly initialIds: readonly string[];
   /** Shows new text of the response in flight, and how much of the thread is stored. */
   readonly flush: () => void;
   /** Called after another tab has changed the thread. */

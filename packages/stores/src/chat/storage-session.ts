@@ -19,16 +19,16 @@ import { createThreadWriter } from "./thread-writer.js";
  * before its first use. Each message has its own record, so that two tabs never overwrite each other's messages.
  */
 export function createStorageSession(context: ThreadContext): StorageSession {
-  const { client, collection, thread, initial, onMerge } = context;
+  const { client, collection, thread, initialIds, onMerge } = context;
   const writer = createThreadWriter(context);
   const { storage, removed, noteChange, drop, writeAll } = writer;
   const locks = createMessageLocks({ ...context, writer, refresh });
-  /** Keys of records that the storage had at some time. Records that other tabs only broadcast may be missing in it. */
+  /** Keys of records that the storage had at some time. A record that another tab only broadcast may never be stored. */
   const storedKeys = new Set<string>();
   let isOpen = false;
   /** Aborts at `close`. */
   let closing = new AbortController();
-  /** True once the thread was read or its storage given up, after at most 3 s. Records that arrive later are merged. */
+  /** True once the thread was read, or after 3 s without it. Records that arrive later are merged. */
   let isRestored = false;
   /** True once the thread was read. */
   let isRead = false;
@@ -99,8 +99,8 @@ export function createStorageSession(context: ThreadContext): StorageSession {
     const { addEventListener: listen } = globalThis as Partial<typeof globalThis>;
     // added before `subscribe`, so that a storage that sends its records at page unload runs after this listener
     listen?.("pagehide", () => writer.writeOnUnload(), { signal });
-    // other tabs may have added them again while the storage was closed
-    for (const [id, by] of removed) if (by === "elsewhere") removed.delete(id);
+    // other tabs may have added these messages again while the storage was closed
+    for (const [id, remover] of removed) if (remover === "elsewhere") removed.delete(id);
     signal.addEventListener("abort", storage.subscribe(collection, merge));
     return readWhenPossible(
       client,
@@ -142,14 +142,14 @@ export function createStorageSession(context: ThreadContext): StorageSession {
   /** Shows the stored messages. The first read replaces the initial messages, or stores them if nothing was stored. */
   function showStored(nodes: readonly MessageNode[], leaf: unknown): void {
     const last = thread.path.at(-1)?.id;
-    if (!isRead && nodes.length > 0) for (const id of initial) drop(id);
+    if (!isRead && nodes.length > 0) for (const id of initialIds) drop(id);
     thread.merge(nodes, mergeCopies);
     if (typeof leaf === "string") thread.choose(leaf);
     // a new turn may have begun while the storage was slow
     thread.choose(last);
-    thread.origin = undefined;
+    thread.defaultParent = undefined;
     void writeAll();
-    if (!isRead && nodes.length === 0) for (const id of initial) writer.mark(id);
+    if (!isRead && nodes.length === 0) for (const id of initialIds) writer.mark(id);
     isRead = true;
   }
 
@@ -178,7 +178,7 @@ export function createStorageSession(context: ThreadContext): StorageSession {
    * removal, and the other tab may be closed. So this tab removes its record from the storage again.
    */
   function handleRemoval(id: string): void {
-    if (writer.hasWritten(id) && !initial.includes(id)) thread.remove(id);
+    if (writer.hasWritten(id) && !initialIds.includes(id)) thread.remove(id);
     else drop(id);
     if (!removed.has(id)) removed.set(id, "elsewhere");
   }
@@ -188,7 +188,7 @@ export function createStorageSession(context: ThreadContext): StorageSession {
    * messages stay, because they have the same ids in each new tab.
    */
   function removeAgain(key: string): void {
-    if (removed.has(key) && !key.startsWith("/") && !initial.includes(key)) noteChange(key);
+    if (removed.has(key) && !key.startsWith("/") && !initialIds.includes(key)) noteChange(key);
   }
 
   /**
@@ -210,22 +210,23 @@ const RANDOM_ID = /^(?:\d+(?:-\d+){3}|[\da-f]{8}(?:-[\da-f]{4,12}){4})$/;
 /** Creates the keys of a chat's requests. A message needs a unique id for a derived key. */
 function createRequestKeys(context: ThreadContext): Pick<StorageSession, "deriveKey" | "forgetKey"> {
   const { client, collection, thread } = context;
-  /** Derived keys of the requests that this tab has sent. */
-  const sent = new Set<string | undefined>();
+  /** Derived keys that this tab has sent. */
+  const usedKeys = new Set<string | undefined>();
   return {
-    deriveKey(below, request) {
-      const above = thread.get(below)?.key ?? below;
-      if (below === undefined || above === undefined || !RANDOM_ID.test(above)) return createRandomId();
+    deriveKey(parentId, request) {
+      const parentKey = thread.get(parentId)?.key ?? parentId;
+      if (parentId === undefined || parentKey === undefined || !RANDOM_ID.test(parentKey))
+        return createRandomId();
       const responses = thread
         .listIds()
         .filter(
-          (id) => thread.getParent(id) === below && thread.get(id)?.message.role === "assistant",
+          (id) => thread.getParent(id) === parentId && thread.get(id)?.message.role === "assistant",
         ).length;
-      const key = hashToId([above, responses, client.user, collection, request]);
-      if (sent.has(key)) return createRandomId();
-      sent.add(key);
+      const key = hashToId([parentKey, responses, client.user, collection, request]);
+      if (usedKeys.has(key)) return createRandomId();
+      usedKeys.add(key);
       return key;
     },
-    forgetKey: (key) => void sent.delete(key),
+    forgetKey: (key) => void usedKeys.delete(key),
   };
 }

@@ -4,10 +4,7 @@ import { openMemoryStorage } from "../storage/memory.js";
 import { openWebStorage, type WebStorage } from "../storage/web.js";
 import { createStorageSession } from "./storage-session.js";
 
-/*
- * The storages of apps. The storages themselves are in other files, because a sign-out and a list use them without the
- * code for chats.
- */
+/* The public storages. Each adds the code for chats to a storage of another file, which sign-outs and lists use without it. */
 
 /**
  * A storage that chats can use: `indexedDBStorage()`, `webStorage()`, `memoryStorage()`, `fileStorage()`, or

@@ -13,7 +13,7 @@ import {
   refresh,
   replaceAll,
   stop,
-  stopHere,
+  stopOnThisPage,
 } from "./chat.js";
 import type { ChatStore } from "./chat-store.js";
 import { parseInitialMessages } from "./initial-messages.js";
@@ -44,15 +44,15 @@ export function createChatStore<Output = unknown, const Model extends string = C
   options: ChatOptionsFor<Model, Output> | (() => ChatStoreOptions<Output>),
 ): ChatStore<Output> {
   noteOptions("createChatStore or useChatStream", options, client);
-  const own = createOptionsReader(options as ChatStoreOptions | (() => ChatStoreOptions));
-  return createMethods(createChat(client, own), own) as ChatStore<Output>;
+  const readOwnOptions = createOptionsReader(options as ChatStoreOptions | (() => ChatStoreOptions));
+  return createMethods(createChat(client, readOwnOptions), readOwnOptions) as ChatStore<Output>;
 }
 
-function createChat(client: Client, own: ReadOptions): Chat {
-  const { id, initialMessages = [], storage: records, throttleMs = 50, runner } = own();
-  if (records && id === undefined)
+function createChat(client: Client, readOwnOptions: ReadOptions): Chat {
+  const { id, initialMessages = [], storage: chatStorage, throttleMs = 50, runner } = readOwnOptions();
+  if (chatStorage && id === undefined)
     throw new ConfigurationError("id: a chat with `storage` needs an `id` to be found again");
-  if (records && typeof records.openChat !== "function")
+  if (chatStorage && typeof chatStorage.openChat !== "function")
     throw new ConfigurationError(
       "storage: can't store chats: give indexedDBStorage(), or customStorage() with your own",
     );
@@ -61,10 +61,10 @@ function createChat(client: Client, own: ReadOptions): Chat {
   assertId(id);
   const initial = parseInitialMessages(initialMessages, "initialMessages");
   const thread = createThread((messageId, message) => storage.noteChange(messageId, message));
-  const storage = records ? openSession(records) : noStorage;
+  const storage = chatStorage ? openSession(chatStorage) : noStorage;
   addAll(thread, initial);
-  // until the storage is read, new messages follow the stored ones
-  if (records) thread.origin = `/${createRandomId()}`;
+  // an unknown parent: messages that are added before the storage is read follow the stored messages
+  if (chatStorage) thread.defaultParent = `/${createRandomId()}`;
   const state: Omit<Chat, "store"> = {
     client,
     id,
@@ -72,7 +72,7 @@ function createChat(client: Client, own: ReadOptions): Chat {
     queue: [],
     queued: [],
     storage,
-    own,
+    readOwnOptions,
     getThread: createThreadList(thread),
   };
   const chat: Chat = Object.assign(state, {
@@ -82,7 +82,7 @@ function createChat(client: Client, own: ReadOptions): Chat {
       client,
       onUse() {
         const unregister = registerForget(client, () => forget(chat));
-        const unsubscribe = records?.status?.subscribe(() => chat.store.flush());
+        const unsubscribe = chatStorage?.status?.subscribe(() => chat.store.flush());
         return () => {
           unregister();
           unsubscribe?.();
@@ -93,13 +93,13 @@ function createChat(client: Client, own: ReadOptions): Chat {
   chat.runner = runner && (runner.openRunner as (chat: Chat) => RunnerTurns)(chat);
   return chat;
 
-  function openSession(from: ChatStorage): StorageSession {
-    return (from.openChat as (context: ThreadContext) => StorageSession)({
+  function openSession(chatStorage: ChatStorage): StorageSession {
+    return (chatStorage.openChat as (context: ThreadContext) => StorageSession)({
       client,
       thread,
-      storage: from,
+      storage: chatStorage,
       collection: `chat/${id}`,
-      initial: initial.map((message) => message.id),
+      initialIds: initial.map((message) => message.id),
       flush: () => chat.store.flush(),
       onMerge: () => showMerged(chat),
       resume: (message) => resumeInterrupted(chat, message),
@@ -108,17 +108,17 @@ function createChat(client: Client, own: ReadOptions): Chat {
   }
 }
 
-/** Creates the methods of a chat, for a caller with its own options. */
-function createMethods(chat: Chat, read: ReadOptions): ChatStore {
+/** Creates the methods of a chat for one caller and its options. */
+function createMethods(chat: Chat, readOptions: ReadOptions): ChatStore {
   const { client, thread, storage, store } = chat;
   const decide = (toolCallId: string, choice: CallChoice) =>
     openStorage(chat).whenReady(() => {
       const { loaded } = optionalParts;
       const turns = { beginRunnerTurn, beginTurn };
-      if (loaded) return loaded.decideCall(chat, read, toolCallId, choice, turns);
+      if (loaded) return loaded.decideCall(chat, readOptions, toolCallId, choice, turns);
       return optionalParts
         .load()
-        .then((code) => code.decideCall(chat, read, toolCallId, choice, turns), createUnsentTurn);
+        .then((code) => code.decideCall(chat, readOptions, toolCallId, choice, turns), createUnsentTurn);
     });
   const methods: ChatStore = {
     getSnapshot: store.getSnapshot,
@@ -128,21 +128,21 @@ function createMethods(chat: Chat, read: ReadOptions): ChatStore {
     },
     send(content, options = {}) {
       noteOptions("a message", options, client);
-      return requestTurn(chat, read, { content, images: options.images ?? [] });
+      return requestTurn(chat, readOptions, { content, images: options.images ?? [] });
     },
     stop() {
       const last = thread.path.at(-1);
-      if (!chat.turn && last?.toolCalls?.some(isPending)) chat.runner?.stopWaiting(last.id, read);
+      if (!chat.turn && last?.toolCalls?.some(isPending)) chat.runner?.stopWaiting(last.id, readOptions);
       stop(chat);
     },
-    retry: () => openStorage(chat).whenReady(() => retry(chat, read)),
+    retry: () => openStorage(chat).whenReady(() => retry(chat, readOptions)),
     cancelQueued(id) {
       dropQueued(chat, id);
       store.flush();
     },
-    regenerate: (messageId) => requestTurn(chat, read, () => findVersionPoint(thread, messageId)),
+    regenerate: (messageId) => requestTurn(chat, readOptions, () => findVersionPoint(thread, messageId)),
     edit: (messageId, content, { images } = {}) =>
-      requestTurn(chat, read, { content, images, originalId: messageId }),
+      requestTurn(chat, readOptions, { content, images, originalId: messageId }),
     getThread: chat.getThread,
     switchBranch(messageId) {
       thread.choose(messageId);
@@ -159,7 +159,7 @@ function createMethods(chat: Chat, read: ReadOptions): ChatStore {
     },
     reset: () => void openStorage(chat).whenRestored(() => replaceAll(chat, [])),
     close() {
-      stopHere(chat);
+      stopOnThisPage(chat);
       closeStorage(chat);
     },
     withOptions: (options) => createMethods(chat, createOptionsReader(options)),
@@ -170,14 +170,14 @@ function createMethods(chat: Chat, read: ReadOptions): ChatStore {
 
 /** Shows the changes of other tabs. */
 function showMerged(chat: Chat): void {
-  const { thread, turn, runner, own } = chat;
+  const { thread, turn, runner, readOwnOptions } = chat;
   // another tab cleared the chat
-  if (turn?.workedOn !== undefined && !thread.has(turn.workedOn)) turn.stop();
+  if (turn?.currentMessageId !== undefined && !thread.has(turn.currentMessageId)) turn.stop();
   refresh(chat);
   // the runner has begun this turn in another tab, on another device or before a reload
-  const continued = thread.path.at(-1)?.id;
-  if (!chat.turn && continued !== undefined && runner?.isContinuing(continued))
-    void beginRunnerTurn(chat, runner, own, { at: { continued } });
+  const continuedId = thread.path.at(-1)?.id;
+  if (!chat.turn && continuedId !== undefined && runner?.isContinuing(continuedId))
+    void beginRunnerTurn(chat, runner, readOwnOptions, { point: { continuedId } });
 }
 
 /** @throws {ConfigurationError} for an id that not every storage can have */
@@ -188,12 +188,12 @@ function assertId(id: string | undefined): void {
 
 /** Continues a response or its tools after their tab was closed; undefined if that is not possible now. */
 function resumeInterrupted(chat: Chat, interrupted: ChatMessage): Promise<ChatTurn> | undefined {
-  const { thread, turn, own } = chat;
+  const { thread, turn, readOwnOptions } = chat;
   const { id, outcome } = interrupted;
   if (turn || thread.path.at(-1)?.id !== id) return undefined;
   const point: InsertionPoint =
     outcome === undefined
-      ? { below: thread.getParent(id), added: [id], interrupted: id }
-      : { below: id, added: [id] };
-  return beginTurn(chat, () => point, own);
+      ? { parentId: thread.getParent(id), added: [id], interruptedId: id }
+      : { parentId: id, added: [id] };
+  return beginTurn(chat, () => point, readOwnOptions);
 }

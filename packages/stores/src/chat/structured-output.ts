@@ -69,8 +69,8 @@ export async function parseOutput(message: ChatMessage, schema: StandardSchema):
   };
 }
 
-/** Creates the reader of the JSON of one response that is still arriving. Values are undefined before they begin. */
-export function createGrowingJSON() {
+/** Creates the reader of the incomplete JSON of one response. A value is undefined before it begins. */
+export function createJSONReader() {
   const inputs: ((text: string) => unknown)[] = [];
   const readValue = createValueReader();
   return {

@@ -23,11 +23,8 @@ export interface MessageNode {
  * was chosen last, by default the newest.
  */
 export interface Thread {
-  /**
-   * Parent of messages that are added without a parent. With an unknown id they follow all older messages, including
-   * messages that are merged later.
-   */
-  origin: string | undefined;
+  /** Parent of messages added without one. An unknown id makes them follow all older messages, also later merged ones. */
+  defaultParent: string | undefined;
   /** The shown messages in order; the same array until one of them changes. */
   readonly path: readonly ChatMessage[];
   /** Returns the messages from the root to `id`, shown or not. */
@@ -73,7 +70,7 @@ export function createThread(onChange: (id: string, message?: ChatMessage) => vo
   const nodes = new Map<string, MessageNode>();
   const chosen = new Map<string | undefined, string>();
   const thread: Thread = {
-    origin: undefined,
+    defaultParent: undefined,
     get path() {
       path ??= buildPath();
       return path;
@@ -81,7 +78,7 @@ export function createThread(onChange: (id: string, message?: ChatMessage) => vo
     getPath: (id) =>
       listAncestors(id)
         .reverse()
-        .map((at) => (nodes.get(at) as MessageNode).message),
+        .map((ancestor) => (nodes.get(ancestor) as MessageNode).message),
     get(id) {
       buildTree();
       return nodes.get(id as string);
@@ -90,7 +87,7 @@ export function createThread(onChange: (id: string, message?: ChatMessage) => vo
     getParent: (id) => buildTree().parents.get(id),
     listVersions: (id) => buildTree().versions.get(id) ?? [],
     listIds: () => [...nodes.keys()],
-    add(message, parent = thread.origin, key?: string, turn?: string) {
+    add(message, parent = thread.defaultParent, key?: string, turn?: string) {
       insert({ message, parent, revision: 0, ...(key && { key }), ...(turn && { turn }) });
       added.push(message.id);
       onChange(message.id);
@@ -120,11 +117,11 @@ export function createThread(onChange: (id: string, message?: ChatMessage) => vo
       onChange(id);
     },
     choose(id) {
-      for (const at of listAncestors(id)) chosen.set(thread.getParent(at), at);
+      for (const ancestor of listAncestors(id)) chosen.set(thread.getParent(ancestor), ancestor);
       path = undefined;
     },
   };
-  // both are computed when they are read, so that a thousand messages added at once cost one tree
+  // `tree` and `path` are computed when they are read, so that a thousand messages added at once cost one tree
   let tree: ThreadTree | undefined;
   let path: ChatMessage[] | undefined;
   let added: string[] = [];
@@ -162,24 +159,25 @@ export function createThread(onChange: (id: string, message?: ChatMessage) => vo
   function listAncestors(id: string | undefined): string[] {
     const { parents } = buildTree();
     const ids: string[] = [];
-    for (let at = id; at !== undefined && parents.has(at); at = parents.get(at)) ids.push(at);
+    for (let next = id; next !== undefined && parents.has(next); next = parents.get(next)) ids.push(next);
     return ids;
   }
 
   function buildPath(): ChatMessage[] {
     const { versions } = buildTree();
     const shown: ChatMessage[] = [];
-    let at: string | undefined;
+    let shownId: string | undefined;
     for (;;) {
-      const ids: readonly string[] = versions.get(at) ?? [];
-      const choice = chosen.get(at);
-      at = choice !== undefined && ids.includes(choice) ? choice : ids.at(-1);
-      if (at === undefined) return shown;
-      shown.push((nodes.get(at) as MessageNode).message);
+      const ids: readonly string[] = versions.get(shownId) ?? [];
+      const choice = chosen.get(shownId);
+      shownId = choice !== undefined && ids.includes(choice) ? choice : ids.at(-1);
+      if (shownId === undefined) return shown;
+      shown.push((nodes.get(shownId) as MessageNode).message);
     }
   }
 }
 
+/** Sets the `branches` of a message. Returns the same object if they do not change. */
 function labelVersions(message: ChatMessage, branches: readonly string[] | undefined): ChatMessage {
   if (message.branches === branches || String(message.branches) === String(branches)) return message;
   const { branches: _, ...rest } = message;
@@ -197,8 +195,8 @@ export function createThreadList(thread: Thread): () => readonly ChatNode[] {
     const nodes = listShownIds(thread).map((id): ChatNode => {
       const message = thread.get(id)?.message as ChatMessage;
       const parentId = thread.getParent(id);
-      const same = known.get(id);
-      return same?.message === message && same.parentId === parentId ? same : { id, parentId, message };
+      const entry = known.get(id);
+      return entry?.message === message && entry.parentId === parentId ? entry : { id, parentId, message };
     });
     const isSame = nodes.length === listed.length && nodes.every((node, nth) => node === listed[nth]);
     if (!isSame) listed = nodes;
@@ -212,7 +210,7 @@ function listShownIds(thread: Thread): string[] {
   const stack = [...thread.listVersions(undefined)].reverse();
   for (let id = stack.pop(); id !== undefined; id = stack.pop()) {
     ids.push(id);
-    for (const below of [...thread.listVersions(id)].reverse()) stack.push(below);
+    for (const child of [...thread.listVersions(id)].reverse()) stack.push(child);
   }
   return ids;
 }
@@ -232,14 +230,15 @@ interface ThreadTree {
 function createTree(nodes: ReadonlyMap<string, MessageNode>): ThreadTree {
   const children = new Map<string | undefined, string[]>();
   for (const [id, { parent }] of nodes) getChildren(parent).push(id);
-  const placed = new Set<string>();
-  markPlaced(getChildren(undefined));
+  const reachable = new Set<string>();
+  markReachable(getChildren(undefined));
 
-  let before: string | undefined;
-  const inOrder = placed.size < nodes.size ? [...new Set([...placed, ...nodes.keys()])].sort(compareAge) : [];
-  for (const id of inOrder) {
-    if (!placed.has(id)) attach(findTop(id), before);
-    before = id;
+  let previous: string | undefined;
+  const hasLost = reachable.size < nodes.size;
+  const byAge = hasLost ? [...new Set([...reachable, ...nodes.keys()])].sort(compareAge) : [];
+  for (const id of byAge) {
+    if (!reachable.has(id)) attach(findTopAncestor(id), previous);
+    previous = id;
   }
 
   const parents = new Map<string, string | undefined>();
@@ -253,43 +252,47 @@ function createTree(nodes: ReadonlyMap<string, MessageNode>): ThreadTree {
   function getChildren(parent: string | undefined): string[] {
     const known = children.get(parent);
     if (known) return known;
-    const none: string[] = [];
-    children.set(parent, none);
-    return none;
+    const created: string[] = [];
+    children.set(parent, created);
+    return created;
   }
 
-  function markPlaced(ids: readonly string[]): void {
-    const below = [...ids];
-    for (const id of below) {
-      placed.add(id);
-      for (const child of children.get(id) ?? []) below.push(child);
+  function markReachable(ids: readonly string[]): void {
+    const found = [...ids];
+    for (const id of found) {
+      reachable.add(id);
+      for (const child of children.get(id) ?? []) found.push(child);
     }
   }
 
   /** Finds the topmost ancestor of `id`. A cycle is cut there. */
-  function findTop(id: string): string {
+  function findTopAncestor(id: string): string {
     const visited = new Set<string>();
     let top = id;
-    for (let up: string | undefined = id; up !== undefined && nodes.has(up); up = nodes.get(up)?.parent) {
-      top = up;
-      if (visited.has(up)) break;
-      visited.add(up);
+    for (
+      let next: string | undefined = id;
+      next !== undefined && nodes.has(next);
+      next = nodes.get(next)?.parent
+    ) {
+      top = next;
+      if (visited.has(next)) break;
+      visited.add(next);
     }
     return top;
   }
 
-  /** Moves a message below another one. If the parent is unknown, the other versions move too. */
+  /** Moves a message below `target`. If its parent is unknown, its other versions move too. */
   function attach(top: string, target: string | undefined): void {
     const parent = nodes.get(top)?.parent;
     const isCycle = nodes.has(parent as string);
     const moved = isCycle ? [top] : getChildren(parent);
     children.set(parent, isCycle ? getChildren(parent).filter((id) => id !== top) : []);
     for (const id of moved) getChildren(target).push(id);
-    markPlaced(moved);
+    markReachable(moved);
   }
 
-  function compareAge(one: string, other: string): number {
-    return getAge(one) - getAge(other);
+  function compareAge(a: string, b: string): number {
+    return getAge(a) - getAge(b);
   }
 
   function getAge(id: string): number {

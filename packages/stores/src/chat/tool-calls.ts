@@ -11,14 +11,14 @@ import { type Chat, type ReadOptions, refresh } from "./chat.js";
 import { type ChatMessage, type ChatToolCall, closeToolCalls } from "./message.js";
 import {
   addOutput,
+  type CallControls,
   checkInput,
-  createRunningCall,
+  createCallControls,
   createToolReport,
-  endRun,
   failCall,
   findJSONProblem,
+  finishCall,
   parseInput,
-  type RunningCall,
   type ToolReport,
 } from "./tool-run.js";
 
@@ -32,33 +32,33 @@ export type ToolCalls = ReturnType<typeof createToolCalls>;
  *
  * @param signal aborts when the turn ends. After that, no call writes into the thread
  */
-export function createToolCalls(chat: Chat, read: ReadOptions, signal: AbortSignal) {
+export function createToolCalls(chat: Chat, readOptions: ReadOptions, signal: AbortSignal) {
   const { client, id: chatId, thread } = chat;
-  const working = new Set<AbortController>();
+  const controllers = new Set<AbortController>();
   signal.addEventListener("abort", () => {
-    for (const controller of working) controller.abort(signal.reason);
+    for (const controller of controllers) controller.abort(signal.reason);
   });
   let runCalls = () => {};
   return {
     admit,
     runAll,
-    /** Notes that a call was approved or denied, or got its output. */
+    /** Called when a call was approved or denied, or got its output. */
     noteChange: () => runCalls(),
     endAtLimit,
   };
 
-  /** Decides the next state of each call of a complete response. */
+  /** Checks each call of a complete response, and sets its next state. */
   async function admit(message: ChatMessage): Promise<ChatMessage> {
     const { toolCalls = [] } = message;
     const source = { id: message.id, messages: thread.getPath(message.id) };
     const isWhole = toolCalls.every(isCompleteCall);
     const admitted = toolCalls.map((call) =>
-      isWhole || !isCompleteCall(call) ? work(admitCall, call, source) : refuseCall(call),
+      isWhole || !isCompleteCall(call) ? processCall(admitCall, call, source) : cancelCall(call),
     );
     return { ...message, toolCalls: await Promise.all(admitted) };
   }
 
-  /** Ends the turn at the limit of responses, because each response is billed. */
+  /** Closes the open calls of a response that reached the limit of responses. Each response is billed. */
   function endAtLimit(id: string, steps: number): void {
     const message = thread.get(id)?.message;
     if (signal.aborted || !message) return;
@@ -82,7 +82,8 @@ export function createToolCalls(chat: Chat, read: ReadOptions, signal: AbortSign
         listCalls(id).forEach((call, index) => {
           if (call.state !== "running" || running.has(index)) return;
           running.add(index);
-          void work(runCall, call, source, createRunningCall(chat, signal, id, index)).then((result) => {
+          const controls = createCallControls(chat, signal, id, index);
+          void processCall(runCall, call, source, controls).then((result) => {
             // calls that end together are one change
             if (ended.size === 0) queueMicrotask(showEnded);
             ended.set(index, result);
@@ -96,7 +97,7 @@ export function createToolCalls(chat: Chat, read: ReadOptions, signal: AbortSign
     function showEnded(): void {
       const toolCalls = listCalls(id).map((call, index) => {
         const result = ended.get(index);
-        return result ? endRun(result, call) : call;
+        return result ? finishCall(result, call) : call;
       });
       for (const index of ended.keys()) running.delete(index);
       ended = new Map();
@@ -110,27 +111,28 @@ export function createToolCalls(chat: Chat, read: ReadOptions, signal: AbortSign
   }
 
   /**
-   * Runs `act` on one call with its own signal. One listener per call on the turn's signal would cost quadratic time.
+   * Runs `process` on one call with its own signal. One listener per call on the turn's signal would cost quadratic time.
    */
-  async function work(
-    act: typeof runCall,
+  async function processCall(
+    process: typeof runCall,
     call: ChatToolCall,
     { id: messageId, messages }: { readonly id: string; readonly messages: CallContext["messages"] },
-    running?: RunningCall,
+    controls?: CallControls,
   ): Promise<ChatToolCall> {
     const { clock, warn } = client;
     const controller = new AbortController();
-    working.add(controller);
+    controllers.add(controller);
     const { signal } = controller;
     const run = { name: call.name, toolCallId: call.id, chatId, messageId };
     const report = createToolReport(client, run);
     try {
-      return await act(call, { tools: read().tools ?? [], clock, warn, signal, messages, report, running });
+      const { tools = [] } = readOptions();
+      return await process(call, { tools, clock, warn, signal, messages, report, controls });
     } catch (cause) {
       // the options of the app failed: the next request fails for the same reason, and ends the turn
       return failCall(call, describeThrown(cause));
     } finally {
-      working.delete(controller);
+      controllers.delete(controller);
     }
   }
 
@@ -146,12 +148,12 @@ interface CallContext extends Pick<ToolContext, "signal" | "messages"> {
   readonly warn: Client["warn"];
   readonly report: ToolReport;
   /** Absent while a call is checked, before it runs. */
-  readonly running?: RunningCall | undefined;
+  readonly controls?: CallControls | undefined;
 }
 
-/** Decides the next state of a call with complete arguments: it runs, waits for the user or the app, or has failed. */
+/** Sets the next state of a call with complete arguments: it runs, waits for the user or the app, or has failed. */
 function admitCall(call: ChatToolCall, context: CallContext): Promise<ChatToolCall> {
-  return useTool(call, context, async (tool, input, checked) => {
+  return withTool(call, context, async (tool, input, checked) => {
     if (await needsApproval(tool, input, context.warn)) return { ...checked, state: "needs-approval" };
     return { ...checked, state: tool.execute ? "running" : "needs-output" };
   });
@@ -163,7 +165,7 @@ function isCompleteCall({ arguments: text }: ChatToolCall): boolean {
 }
 
 /** Cancels a call of a response with incomplete arguments, because the response may have been truncated there. */
-function refuseCall(call: ChatToolCall): ChatToolCall {
+function cancelCall(call: ChatToolCall): ChatToolCall {
   const error = "not run: another call of this message has arguments that are not JSON; call it again";
   return { ...call, state: "cancelled", error };
 }
@@ -185,22 +187,22 @@ async function needsApproval(tool: Tool, input: unknown, warn: Client["warn"]): 
 
 /** Runs a call to its end, or until `context.signal` aborts. Never rejects: the model gets the error. */
 function runCall(call: ChatToolCall, context: CallContext): Promise<ChatToolCall> {
-  const { messages, report, running } = context;
-  return useTool(call, context, async (tool, input, checked, signal) => {
-    if (!tool.execute || !running) return { ...checked, state: "needs-output" };
+  const { messages, report, controls } = context;
+  return withTool(call, context, async (tool, input, checked, signal) => {
+    if (!tool.execute || !controls) return { ...checked, state: "needs-output" };
     report.start();
     return addOutput(
       checked,
-      await tool.execute(input, { ...running, messages, signal, toolCallId: call.id }),
+      await tool.execute(input, { ...controls, messages, signal, toolCallId: call.id }),
     );
   });
 }
 
 /**
- * Checks the arguments of a call, which may come from another tab, and runs its tool. Both together have the time limit
- * of the tool.
+ * Checks the arguments of a call, which may come from another tab, and gives them to `run` with the tool. Both together
+ * have the time limit of the tool.
  */
-async function useTool(
+async function withTool(
   call: ChatToolCall,
   { tools, clock, signal, report }: CallContext,
   run: (tool: Tool, input: unknown, call: ChatToolCall, signal: AbortSignal) => Promise<ChatToolCall>,
@@ -217,27 +219,27 @@ async function useTool(
     timeoutMs,
     () => new TimeoutError(`no result after ${timeoutMs} ms`, "total"),
   );
-  let known = call;
+  let latest = call;
   let isChecked = false;
-  const work = async () => {
+  const checkAndRun = async () => {
     const input = parseInput(call);
-    known = { ...call, input };
+    latest = { ...call, input };
     const checked = await checkInput(tool, input);
     // a storage needs JSON, but the output of a schema may be any value
-    if (!findJSONProblem(checked)) known = { ...call, input: checked };
+    if (!findJSONProblem(checked)) latest = { ...call, input: checked };
     isChecked = true;
     // the chat may have been stopped during a slow check
     span.signal.throwIfAborted();
-    return run(tool, checked, known, span.signal);
+    return run(tool, checked, latest, span.signal);
   };
   try {
-    const next = await rejectOnAbort(work(), span.signal);
+    const next = await rejectOnAbort(checkAndRun(), span.signal);
     if (next.state === "done") report.end("done");
     if (next.state === "failed") report.end("failed", new Error("the output of the tool has no JSON"));
     return next;
   } catch (cause) {
     if (tool.execute) reportFailure(cause);
-    return failCall(known, describeThrown(cause));
+    return failCall(latest, describeThrown(cause));
   } finally {
     span.end();
   }

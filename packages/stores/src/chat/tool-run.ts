@@ -7,11 +7,11 @@ import { type ChatMessage, type ChatToolCall, isFile, type ThreadFile } from "./
 /** Maximum time that `saveState` waits for the storage, in milliseconds. */
 const WRITE_MS = 500;
 
-/** Functions that let a running tool change its message. After the end of the call they change nothing. */
-export type RunningCall = Pick<ToolContext, "savedState" | "saveState" | "reportProgress" | "attachFile">;
+/** Functions with which a running tool changes its message. After the end of the call they change nothing. */
+export type CallControls = Pick<ToolContext, "savedState" | "saveState" | "reportProgress" | "attachFile">;
 
 /** Creates the functions for the call at `index` of the message `id`. `signal` aborts when the turn ends. */
-export function createRunningCall(chat: Chat, signal: AbortSignal, id: string, index: number): RunningCall {
+export function createCallControls(chat: Chat, signal: AbortSignal, id: string, index: number): CallControls {
   const { client, thread, storage } = chat;
   return {
     savedState: thread.get(id)?.message.toolCalls?.[index]?.savedState,
@@ -55,10 +55,10 @@ function addFile(message: ChatMessage, { type, url }: ThreadFile): ChatMessage {
   return files.some((file) => file.url === url) ? message : { ...message, files: [...files, { type, url }] };
 }
 
-/** Ends a call. Its saved state stays unless the call has an output. */
-export function endRun(ended: ChatToolCall, { savedState }: ChatToolCall): ChatToolCall {
-  const { savedState: _, progress: _progress, ...rest } = ended;
-  return ended.state === "done" || savedState === undefined ? rest : { ...rest, savedState };
+/** Returns the result of a call, with the saved state of the running call unless the result has an output. */
+export function finishCall(result: ChatToolCall, { savedState }: ChatToolCall): ChatToolCall {
+  const { savedState: _, progress: _progress, ...rest } = result;
+  return result.state === "done" || savedState === undefined ? rest : { ...rest, savedState };
 }
 
 /** A run of a tool, in events. */

@@ -23,9 +23,8 @@ const MAX_STEPS = 8;
 /** Maximum time that a request waits for the write of its draft, in milliseconds. */
 const WRITE_MS = 500;
 
-/** What begins a turn. */
 interface TurnStart {
-  readonly options: ReadOptions;
+  readonly readOptions: ReadOptions;
   readonly onEnd: (turn: ChatTurn) => void;
 }
 
@@ -33,7 +32,7 @@ interface TurnStart {
 interface Turn extends TurnStart {
   readonly chat: Chat;
   /** Aborts when the turn ends. After that, the turn writes nothing into the thread. */
-  readonly owner: AbortController;
+  readonly controller: AbortController;
   readonly result: Promise<ChatTurn>;
   readonly resolve: (turn: ChatTurn) => void;
   state: TurnState;
@@ -46,7 +45,7 @@ interface Turn extends TurnStart {
   response?: Response | undefined;
   /** Message of that response, as last put into the thread. */
   shown?: ChatMessage | undefined;
-  /** Handler of the tool calls, once its code is loaded. */
+  /** Undefined before the code for tool calls is loaded. */
   calls?: ToolCalls;
 }
 
@@ -56,17 +55,17 @@ interface Turn extends TurnStart {
  * @throws the error of `find`
  */
 export function startTurn(chat: Chat, start: TurnStart, find: FindInsertionPoint): Promise<ChatTurn> {
-  const owner = new AbortController();
-  const found = find(owner.signal);
+  const controller = new AbortController();
+  const found = find(controller.signal);
   let resolve!: Turn["resolve"];
   const result = new Promise<ChatTurn>((resolveTurn) => {
     resolve = resolveTurn;
   });
-  const turn: Turn = { ...start, chat, owner, result, resolve, state: { name: "placing" }, added: [] };
+  const turn: Turn = { ...start, chat, controller, result, resolve, state: { name: "preparing" }, added: [] };
   const fail = (error: unknown) => dispatch(turn, { type: "failed", error });
-  Object.assign(chat, { turn: toRunningTurn(turn), error: undefined, options: start.options });
-  if (found instanceof Promise) found.then((point) => handlePlaced(turn, point), fail);
-  else handlePlaced(turn, found);
+  Object.assign(chat, { turn: toRunningTurn(turn), error: undefined, readTurnOptions: start.readOptions });
+  if (found instanceof Promise) found.then((point) => handlePrepared(turn, point), fail);
+  else handlePrepared(turn, found);
   chat.store.flush();
   return result;
 }
@@ -76,16 +75,16 @@ function toRunningTurn(turn: Turn): RunningTurn {
   const stop = () => dispatch(turn, { type: "stopped" });
   return {
     result: turn.result,
-    get workedOn() {
+    get currentMessageId() {
       const { state } = turn;
-      return "below" in state ? state.below : "id" in state ? state.id : undefined;
+      return "parentId" in state ? state.parentId : "id" in state ? state.id : undefined;
     },
     get status() {
       const { state, response } = turn;
       if (state.name === "calling") return "streaming";
       return state.name === "responding" && !response?.isWaiting ? "streaming" : "submitted";
     },
-    showGrowth() {
+    showNewText() {
       const { response } = turn;
       if (!response || response.message === turn.shown) return;
       turn.shown = response.message;
@@ -104,76 +103,77 @@ function dispatch(turn: Turn, event: TurnEvent): void {
   const state = reduceTurn(turn.state, event);
   if (state === turn.state) return;
   turn.state = state;
-  void act(turn, state)?.catch((error) => dispatch(turn, { type: "failed", error }));
+  void enterState(turn, state)?.catch((error) => dispatch(turn, { type: "failed", error }));
 }
 
-function act(turn: Turn, state: TurnState): Promise<void> | undefined {
+function enterState(turn: Turn, state: TurnState): Promise<void> | undefined {
   switch (state.name) {
     case "requesting":
-      return request(turn, state.below, state.step === 1);
+      return prepareRequest(turn, state.parentId, state.step === 1);
     case "responding":
-      return read(turn, state.id);
+      return readResponse(turn, state.id);
     case "calling":
       return callTools(turn, state.id);
     case "ended":
-      if (state.by === "failure") endFailed(turn, state.error);
-      else if (state.by === "stop") endStopped(turn);
+      if (state.reason === "failure") endFailed(turn, state.error);
+      else if (state.reason === "stop") endStopped(turn);
       else {
-        if (state.by === "limit") turn.calls?.endAtLimit(state.id, state.step);
+        if (state.reason === "limit") turn.calls?.endAtLimit(state.id, state.step);
         endTurn(turn);
       }
   }
   return undefined;
 }
 
-function handlePlaced(turn: Turn, point: InsertionPoint): void {
+function handlePrepared(turn: Turn, point: InsertionPoint): void {
   if (hasEnded(turn)) return;
-  const { below, added, stored, interrupted } = point;
+  const { parentId, added, storedResponse, interruptedId } = point;
   turn.point = point;
   turn.added.push(...added);
-  if (stored) turn.added.push(stored.id);
+  if (storedResponse) turn.added.push(storedResponse.id);
   dispatch(turn, {
-    type: "placed",
-    below,
-    hasOpenCalls: hasOpenCalls(turn, below),
-    stored: interrupted ?? stored?.id,
+    type: "prepared",
+    parentId,
+    hasOpenCalls: hasOpenCalls(turn, parentId),
+    storedId: interruptedId ?? storedResponse?.id,
   });
 }
 
 /** Creates the next request and adds the draft of its response. */
-async function request(turn: Turn, below: string | undefined, isFirst: boolean): Promise<void> {
+async function prepareRequest(turn: Turn, parentId: string | undefined, isFirst: boolean): Promise<void> {
   const { client, thread, storage } = turn.chat;
-  const options = turn.options();
-  const creating = createRequest(client, options, thread.getPath(below));
+  const { signal } = turn.controller;
+  const options = turn.readOptions();
+  const creating = createRequest(client, options, thread.getPath(parentId));
   const created = creating instanceof Promise ? await creating : creating;
   const request = options.prepareMessages
-    ? await (await optionalParts.load()).applyPrepareMessages(client, created, options, turn.owner.signal)
+    ? await (await optionalParts.load()).applyPrepareMessages(client, created, options, signal)
     : created;
   if (hasEnded(turn)) return;
-  const given = isFirst ? turn.point?.idempotencyKey : undefined;
+  const retriedKey = isFirst ? turn.point?.idempotencyKey : undefined;
   const draft: ChatMessage = {
     id: createRandomId(),
     role: "assistant",
     content: "",
     model: request.model,
     createdAt: Date.now(),
-    ...(client.idempotencyKeys && { idempotencyKey: given ?? storage.deriveKey(below, request) }),
+    ...(client.idempotencyKeys && { idempotencyKey: retriedKey ?? storage.deriveKey(parentId, request) }),
   };
   storage.holdLock(draft.id, turn.result);
-  thread.add(draft, below, draft.idempotencyKey);
+  thread.add(draft, parentId, draft.idempotencyKey);
   turn.added.push(draft.id);
   turn.request = request;
   dispatch(turn, { type: "requested", id: draft.id });
 }
 
 /** Reads a response to its end. Without a request, the proxy stores the response. */
-async function read(turn: Turn, id: string): Promise<void> {
+async function readResponse(turn: Turn, id: string): Promise<void> {
   const { request, point, chat } = turn;
   const { thread, storage } = chat;
-  const options = turn.options();
+  const options = turn.readOptions();
   const { outputSchema: schema, tools = [], maxSteps = MAX_STEPS } = options;
   const message = thread.get(id)?.message as ChatMessage;
-  // a response with calls reports an error of loading
+  // loaded early; if that fails, a response with calls tries again and reports the error
   if (tools.length > 0) optionalParts.load().catch(() => {});
   const names = { chatId: chat.id, messageId: id };
   const client = addCallNames(request ? delayUntilWritten(chat) : chat.client, names);
@@ -203,9 +203,9 @@ async function read(turn: Turn, id: string): Promise<void> {
   }
   if (hasEnded(turn)) return;
   turn.request = undefined;
-  if (point?.stored?.id === id && isLost(admitted)) {
+  if (point?.storedResponse?.id === id && isLost(admitted)) {
     turn.added.pop();
-    return dispatch(turn, { type: "lost", below: point.below });
+    return dispatch(turn, { type: "lost", parentId: point.parentId });
   }
   const callsTools = admitted.outcome === "tool-calls" && !!admitted.toolCalls?.length;
   if (callsTools) refresh(chat);
@@ -220,7 +220,8 @@ async function callTools(turn: Turn, id: string): Promise<void> {
     if (hasEnded(turn)) return;
     await calls.runAll(id);
   }
-  dispatch(turn, { type: "settled", isOver: hasOpenCalls(turn, id) || isOvertaken(turn.chat.thread, id) });
+  const isOver = hasOpenCalls(turn, id) || isOvertaken(turn.chat.thread, id);
+  dispatch(turn, { type: "calls-ended", isOver });
 }
 
 /** Returns true if another tab sent a message below a response with calls. This turn then requests nothing more. */
@@ -228,13 +229,13 @@ function isOvertaken(thread: Thread, id: string): boolean {
   if (!thread.get(id)?.message.toolCalls?.length) return false;
   return thread
     .listIds()
-    .some((below) => thread.getParent(below) === id && thread.get(below)?.message.role === "user");
+    .some((child) => thread.getParent(child) === id && thread.get(child)?.message.role === "user");
 }
 
 /** Loads the code that checks and runs tool calls. */
 async function loadCalls(turn: Turn): Promise<ToolCalls> {
   const { createToolCalls } = await optionalParts.load();
-  turn.calls ??= createToolCalls(turn.chat, turn.options, turn.owner.signal);
+  turn.calls ??= createToolCalls(turn.chat, turn.readOptions, turn.controller.signal);
   return turn.calls;
 }
 
@@ -250,9 +251,9 @@ function endStopped(turn: Turn): void {
 /** Ends a turn whose next request was not sent. The last response stores the error for reloads and other tabs. */
 function endFailed(turn: Turn, cause: unknown): void {
   const { thread } = turn.chat;
-  // removed in the tick that ends the turn: a merge would take a missing draft for a chat that another tab has cleared
+  // removed in the tick that ends the turn, because `showMerged` stops a turn whose draft is missing
   const draft = listMessages(turn).at(-1);
-  if (draft?.role === "assistant" && !draft.outcome && draft.id !== turn.point?.interrupted)
+  if (draft?.role === "assistant" && !draft.outcome && draft.id !== turn.point?.interruptedId)
     thread.remove(draft.id);
   const last = listMessages(turn).at(-1);
   if (last?.role !== "assistant") return endTurn(turn, { outcome: "not-sent", error: toError(cause) });
@@ -266,7 +267,7 @@ function endFailed(turn: Turn, cause: unknown): void {
 /** Ends a turn, by default with the outcome of its last response. */
 function endTurn(turn: Turn, end: Partial<Pick<ChatTurn, "outcome" | "error">> = {}): void {
   turn.response = undefined;
-  turn.owner.abort(new DOMException("The response was stopped", "AbortError"));
+  turn.controller.abort(new DOMException("The response was stopped", "AbortError"));
   const messages = listMessages(turn);
   const error = end.error ?? findError(messages);
   const outcome = end.outcome ?? messages.at(-1)?.outcome ?? "not-sent";
@@ -278,15 +279,15 @@ function endTurn(turn: Turn, end: Partial<Pick<ChatTurn, "outcome" | "error">> =
   }
 }
 
-/** Returns the error of a turn's last message as the error of the turn. */
+/** Finds the error of a turn in its last message. */
 function findError(messages: readonly ChatMessage[]): Error | undefined {
   const error = messages.at(-1)?.error;
   return error && messages.at(-2)?.role === "assistant" ? toTurnError(error) : error;
 }
 
 /**
- * Creates the error of a turn with a failed request after a response. The failed request may be free, but the turn is
- * not. The copy has the class and fields of the error, and the error itself as its `cause`.
+ * Creates the error of a turn whose request failed after a response. The failed request may be free, but the turn is not.
+ * The copy has the class and fields of the error, and the error itself as its `cause`.
  */
 function toTurnError(error: Error): Error {
   const isOwn = isGatewayError(error);
@@ -298,8 +299,8 @@ function toTurnError(error: Error): Error {
   return Object.assign(copy, { ...error, name: error.name, billing: "maybe" });
 }
 
-function hasEnded({ owner }: Turn): boolean {
-  return owner.signal.aborted;
+function hasEnded({ controller }: Turn): boolean {
+  return controller.signal.aborted;
 }
 
 /** Lists the messages of a turn that are in the thread. */

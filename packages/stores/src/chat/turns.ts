@@ -20,8 +20,14 @@ const BUSY = 'a response is in flight: wait for it, stop() it, or set `whenBusy`
 type TurnBeginning = Question | FindInsertionPoint;
 
 /** Starts a turn when the chat is restored, as documented at `send`, `edit` and `regenerate` of the store. */
-export function requestTurn(chat: Chat, read: ReadOptions, beginning: TurnBeginning): Promise<ChatTurn> {
-  const requested = openStorage(chat).whenReady(() => attempt(() => startIfFree(chat, read, beginning)));
+export function requestTurn(
+  chat: Chat,
+  readOptions: ReadOptions,
+  beginning: TurnBeginning,
+): Promise<ChatTurn> {
+  const requested = openStorage(chat).whenReady(() =>
+    tryStart(() => startIfFree(chat, readOptions, beginning)),
+  );
   // no state shows the error of a call that changed nothing. A double click is not a mistake
   requested.then(
     ({ error }) => error?.message !== BUSY && noteMistake(error, chat.client),
@@ -36,20 +42,20 @@ export function requestTurn(chat: Chat, read: ReadOptions, beginning: TurnBeginn
  *
  * @throws an error if nothing can be sent; the chat does not change
  */
-function startIfFree(chat: Chat, read: ReadOptions, beginning: TurnBeginning): Promise<ChatTurn> {
-  const { whenBusy = "reject" } = read();
+function startIfFree(chat: Chat, readOptions: ReadOptions, beginning: TurnBeginning): Promise<ChatTurn> {
+  const { whenBusy = "reject" } = readOptions();
   const message = typeof beginning === "function" ? undefined : beginning;
-  // before it is queued, and before it stops a response. An edited message may have the images of its original
+  // checked before the message is queued or stops a response. An edited message may have the images of its original
   if (message && message.originalId === undefined) assertContent(message.content, message.images ?? []);
   if (chat.turn && whenBusy === "queue" && message) {
     return new Promise((resolve) => {
-      setQueue(chat, [...chat.queue, { ...message, id: createRandomId(), options: read, resolve }]);
+      setQueue(chat, [...chat.queue, { ...message, id: createRandomId(), readOptions, resolve }]);
       chat.store.flush();
     });
   }
   if (whenBusy === "replace") chat.turn?.stop();
   if (chat.turn) throw new ConfigurationError(BUSY);
-  return beginTurn(chat, beginning, read);
+  return beginTurn(chat, beginning, readOptions);
 }
 
 /**
@@ -57,37 +63,38 @@ function startIfFree(chat: Chat, read: ReadOptions, beginning: TurnBeginning): P
  *
  * @throws the error of an invalid beginning
  */
-export function beginTurn(chat: Chat, beginning: TurnBeginning, read: ReadOptions): Promise<ChatTurn> {
+export function beginTurn(chat: Chat, beginning: TurnBeginning, readOptions: ReadOptions): Promise<ChatTurn> {
   const { thread, runner } = chat;
   // keeps this branch shown if another tab adds one
   thread.choose(thread.path.at(-1)?.id);
   const find: FindInsertionPoint =
     typeof beginning === "function"
       ? beginning
-      : (signal) => addQuestion(thread, beginning, read().model, signal);
-  if (runner) return beginRunnerTurn(chat, runner, read, { at: find(new AbortController().signal) });
-  return startTurn(chat, { options: read, onEnd: (end) => endTurn(chat, end, read) }, find);
+      : (signal) => addQuestion(thread, beginning, readOptions().model, signal);
+  if (runner)
+    return beginRunnerTurn(chat, runner, readOptions, { point: find(new AbortController().signal) });
+  return startTurn(chat, { readOptions, onEnd: (end) => endTurn(chat, end, readOptions) }, find);
 }
 
 /** Begins a turn of the chat's runner. */
 export function beginRunnerTurn(
   chat: Chat,
   runner: RunnerTurns,
-  read: ReadOptions,
+  readOptions: ReadOptions,
   start: Omit<RunnerTurnStart, "onEnd">,
 ): Promise<ChatTurn> {
-  const turn = runner.start(read, { ...start, onEnd: (end) => endTurn(chat, end, read) });
-  Object.assign(chat, { turn, error: undefined, options: read });
+  const turn = runner.start(readOptions, { ...start, onEnd: (end) => endTurn(chat, end, readOptions) });
+  Object.assign(chat, { turn, error: undefined, readTurnOptions: readOptions });
   chat.store.flush();
   return turn.result;
 }
 
-function endTurn(chat: Chat, turn: ChatTurn, read: ReadOptions): void {
+function endTurn(chat: Chat, turn: ChatTurn, readOptions: ReadOptions): void {
   chat.turn = undefined;
   chat.error = turn.error;
   const isWaiting = chat.thread.path.at(-1)?.toolCalls?.some(isPending);
   // a separate microtask lets a callback send the next message; some platforms have no queueMicrotask
-  if (!isWaiting) void Promise.resolve().then(() => isolate(() => callBack(turn, read)));
+  if (!isWaiting) void Promise.resolve().then(() => isolate(() => callBack(turn, readOptions)));
   chat.store.flush();
   if (canSendNext(turn.outcome)) void sendNext(chat);
 }
@@ -97,8 +104,8 @@ function canSendNext(outcome = ""): boolean {
   return ["complete", "length", "content-filter"].includes(outcome);
 }
 
-function callBack(turn: ChatTurn, read: ReadOptions): void {
-  const { onError, onFinish } = read();
+function callBack(turn: ChatTurn, readOptions: ReadOptions): void {
+  const { onError, onFinish } = readOptions();
   const { error } = turn;
   if (error) isolate(() => onError?.(error, turn));
   onFinish?.(turn);
@@ -109,7 +116,7 @@ function sendNext(chat: Chat): Promise<ChatTurn> | undefined {
   const [next, ...rest] = chat.turn ? [] : chat.queue;
   if (!next) return undefined;
   setQueue(chat, rest);
-  const turn = attempt(() => beginTurn(chat, next, next.options));
+  const turn = tryStart(() => beginTurn(chat, next, next.readOptions));
   next.resolve(turn);
   void turn.then(({ outcome, messages }) => {
     chat.store.flush();
@@ -119,7 +126,7 @@ function sendNext(chat: Chat): Promise<ChatTurn> | undefined {
 }
 
 /** Runs `start`. If it throws, nothing is sent and the chat does not change. */
-function attempt(start: () => Promise<ChatTurn>): Promise<ChatTurn> {
+function tryStart(start: () => Promise<ChatTurn>): Promise<ChatTurn> {
   try {
     return start();
   } catch (cause) {
@@ -128,17 +135,17 @@ function attempt(start: () => Promise<ChatTurn>): Promise<ChatTurn> {
 }
 
 /** Repeats the last request, unless another tab does so first. If none failed, sends the first queued message. */
-export function retry(chat: Chat, read: ReadOptions): Promise<ChatTurn> {
+export function retry(chat: Chat, readOptions: ReadOptions): Promise<ChatTurn> {
   const { thread, storage } = chat;
   const last = thread.path.at(-1);
   const queued = hasFailed(last) ? undefined : sendNext(chat);
   if (queued) return queued;
   const find = () => findRetryPoint(thread, last && thread.get(last.id)?.message);
-  const start = () => attempt(() => startIfFree(chat, read, find));
+  const start = () => tryStart(() => startIfFree(chat, readOptions, find));
   if (!last || chat.turn) return start();
-  const known = findResponsesAround(thread, last).length;
+  const responseCount = findResponsesAround(thread, last).length;
   return storage.runLocked(last.id, () =>
-    findResponsesAround(thread, last).length > known
+    findResponsesAround(thread, last).length > responseCount
       ? createUnsentTurn(new ConfigurationError("another tab continued the chat"))
       : start(),
   );

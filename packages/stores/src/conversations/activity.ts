@@ -17,11 +17,10 @@ export type ConversationStatus =
   | "requires-action"
   | "error";
 
-/** A subscribed chat. */
 interface SubscribedChat {
   readonly chat: ChatStore;
   readonly unsubscribe: () => void;
-  seen: string;
+  lastChange: string;
 }
 
 /**
@@ -56,7 +55,7 @@ export function createConversationActivity(
     if (!chat) return;
     const entry: SubscribedChat = {
       chat,
-      seen: "",
+      lastChange: "",
       unsubscribe: chat.subscribe(() => handleChange(id, entry)),
     };
     subscribed.set(id, entry);
@@ -68,8 +67,8 @@ export function createConversationActivity(
     const { status, messages, persistence, isRunningElsewhere } = state;
     const isRestoring = persistence?.status === "restoring";
     const seen = `${status} ${messages.length} ${isRestoring} ${isRunningElsewhere} ${messages[0]?.id}`;
-    if (seen === entry.seen) return;
-    entry.seen = seen;
+    if (seen === entry.lastChange) return;
+    entry.lastChange = seen;
     onChange(id, state);
   }
 }

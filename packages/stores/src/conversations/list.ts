@@ -98,25 +98,25 @@ export function createConversationList(
   const storage = getClientStorage(client, options.storage ?? openMemoryStorage());
   const records = createConversationRecords(client, storage, () => store.flush());
   const report = (error: unknown) => reportStorageFailure(client, error);
-  const tracked = new Set<string>();
+  const createdIds = new Set<string>();
   const openChats = getOpenChats(client);
   const activity = createConversationActivity(openChats, (id, { persistence, messages }) => {
-    if (persistence?.status !== "restoring") noteQuestions(records, createTitle, id, messages);
+    if (persistence?.status !== "restoring") updateRecord(records, createTitle, id, messages);
     store.flush();
   });
-  const list = createListing(records.all, activity.getStatus, restoreMs);
+  const computeState = createListing(records.all, activity.getStatus, restoreMs);
   let isRead = false;
   let reading: Promise<void> | undefined;
-  const store = createStore(() => list(!isRead), { clock: client.clock, onUse: () => void open() });
+  const store = createStore(() => computeState(!isRead), { clock: client.clock, onUse: () => void open() });
 
   return {
     getSnapshot: store.getSnapshot,
     subscribe: store.subscribe,
     create({ title } = {}) {
       const id = createId();
-      tracked.add(id);
-      const now = () => ({ createdAt: Date.now(), updatedAt: Date.now() });
-      if (title) void open().then(() => records.add(id, { title, ...now() }));
+      createdIds.add(id);
+      if (title)
+        void open().then(() => records.add(id, { title, createdAt: Date.now(), updatedAt: Date.now() }));
       return id;
     },
     update: (id, { title = "", isPinned }) =>
@@ -135,7 +135,7 @@ export function createConversationList(
       return searchConversations(store.getSnapshot().conversations, text, readTexts, options);
     },
     show(id) {
-      tracked.add(id);
+      createdIds.add(id);
       if (isRead) activity.subscribe([id]);
     },
   };
@@ -170,7 +170,7 @@ export function createConversationList(
   }
 
   function subscribeToAll(): void {
-    activity.subscribe([...records.all.keys(), ...tracked]);
+    activity.subscribe([...records.all.keys(), ...createdIds]);
   }
 
   /**
@@ -181,7 +181,7 @@ export function createConversationList(
   function merge(changes: ReadonlyMap<string, unknown>, minMs: number): void {
     for (const [id, value] of changes) {
       const record = parseRecord(value);
-      if (!records.take(id, record)) continue;
+      if (!records.merge(id, record)) continue;
       if (record?.removedAt !== undefined)
         endRemoved(id, Math.max(minMs, record.removedAt + restoreMs + GRACE_MS - Date.now()));
     }
@@ -212,8 +212,8 @@ export function createConversationList(
   }
 }
 
-/** Notes the questions of a chat. The first question creates the record with its title; each sets the time. */
-function noteQuestions(
+/** Updates the record of a chat. The first question creates it with its title; each question sets its time. */
+function updateRecord(
   records: ConversationRecords,
   createTitle: (question: string) => string,
   id: string,

@@ -36,8 +36,8 @@ export function createConversationRecords(client: Client, storage: RecordStorage
       all.set(id, Object.fromEntries(present) as unknown as ConversationRecord);
       saveChange(id);
     },
-    /** Takes a record that another tab has written or removed. Returns false if the record here is newer. */
-    take(id: string, record: ConversationRecord | undefined): boolean {
+    /** Merges a record that another tab has written or removed. Returns false if the record here is newer. */
+    merge(id: string, record: ConversationRecord | undefined): boolean {
       if (record && record.revision < (all.get(id)?.revision ?? 0)) return false;
       if (record) all.set(id, record);
       else all.delete(id);
@@ -107,7 +107,7 @@ function isTime(value: unknown): value is number {
 }
 
 /** Maximum number of characters of a title. */
-const MAX_TITLE = 60;
+const MAX_TITLE_CHARACTERS = 60;
 
 /** Creates the title from the first question: its first line with text, cut between two words. */
 export function createDefaultTitle(question: string): string {
@@ -121,8 +121,9 @@ export function createDefaultTitle(question: string): string {
     )
     .find((text) => text !== "");
   const characters = [...(line ?? "")];
-  if (characters.length <= MAX_TITLE) return characters.join("");
-  const cut = characters.slice(0, MAX_TITLE - 1).join("");
+  if (characters.length <= MAX_TITLE_CHARACTERS) return characters.join("");
+  const cut = characters.slice(0, MAX_TITLE_CHARACTERS - 1).join("");
+  // a long last word is cut
   const words = cut.replace(/\s+\S*$/, "");
-  return `${words.length > MAX_TITLE / 2 ? words : cut}…`;
+  return `${words.length > MAX_TITLE_CHARACTERS / 2 ? words : cut}…`;
 }

@@ -25,8 +25,8 @@ interface MessageText {
   readonly content: string;
 }
 
-const EXCERPT_BEFORE = 40;
-const EXCERPT_LENGTH = 160;
+const CHARACTERS_BEFORE_WORD = 40;
+const MAX_EXCERPT_CHARACTERS = 160;
 
 /**
  * Finds the conversations that have every word of a text, as documented at `search` of the list. Reads the messages of
@@ -41,18 +41,18 @@ export async function searchConversations(
   const words = foldText(text).split(/\s+/).filter(Boolean);
   const [first = ""] = words;
   if (first === "") return [];
-  const hasAll = (content: string) => {
+  const hasAllWords = (content: string) => {
     const searched = foldText(content);
     return words.every((word) => searched.includes(word));
   };
   const matches: ConversationMatch[] = conversations
-    .filter(({ title }) => hasAll(title))
+    .filter(({ title }) => hasAllWords(title))
     .map((conversation) => ({ conversation }));
-  const others = conversations.filter(({ title }) => !hasAll(title));
+  const others = conversations.filter(({ title }) => !hasAllWords(title));
   for (const conversation of others) {
     if (matches.length >= limit) break;
     signal?.throwIfAborted();
-    const message = (await readTexts(conversation.id)).find(({ content }) => hasAll(content));
+    const message = (await readTexts(conversation.id)).find(({ content }) => hasAllWords(content));
     if (message)
       matches.push({ conversation, messageId: message.id, excerpt: cutExcerpt(message.content, first) });
   }
@@ -88,7 +88,7 @@ function foldText(text: string): string {
 /** Cuts an excerpt around a folded word. The text is not folded, so that the position may be off or missing. */
 function cutExcerpt(content: string, word: string): string {
   const line = content.replace(/\s+/g, " ").trim();
-  const start = Math.max(0, line.toLowerCase().indexOf(word) - EXCERPT_BEFORE);
-  const part = [...line.slice(start)].slice(0, EXCERPT_LENGTH - 2).join("");
+  const start = Math.max(0, line.toLowerCase().indexOf(word) - CHARACTERS_BEFORE_WORD);
+  const part = [...line.slice(start)].slice(0, MAX_EXCERPT_CHARACTERS - 2).join("");
   return `${start > 0 ? "…" : ""}${part}${start + part.length < line.length ? "…" : ""}`;
 }

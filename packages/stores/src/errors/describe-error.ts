@@ -41,7 +41,7 @@ export interface DescribeErrorOptions {
  * Next step and billing of each kind. By default another request helps, and the failed one may be billed. `none` means that
  * the gateway rejected the request or never received it, or that the error is not about a request.
  */
-const kinds: Readonly<
+const kindDetails: Readonly<
   Partial<Record<ErrorKind, { readonly action?: ErrorAction; readonly billing?: "none" }>>
 > = {
   originRefused: { action: "contact" },
@@ -105,7 +105,7 @@ export function describeError(error: unknown, options: DescribeErrorOptions = {}
     kind,
     title,
     hint: billing === "maybe" ? `${hint} ${messages.mayBeBilled}`.trim() : hint,
-    action: kinds[kind]?.action ?? "retry",
+    action: kindDetails[kind]?.action ?? "retry",
     ...(retryAt !== undefined && { retryAt }),
     billing,
   };
@@ -118,7 +118,7 @@ function findBilling(fields: ErrorFields, kind: ErrorKind): Billing {
   // a poll failed, and polls are free
   if (fields.handle !== undefined) return "none";
   if (fields.billing === "none" || fields.billing === "maybe") return fields.billing;
-  return kinds[kind]?.billing ?? "maybe";
+  return kindDetails[kind]?.billing ?? "maybe";
 }
 
 function computeRetryTime(fields: ErrorFields): number | undefined {

@@ -30,7 +30,7 @@ export function findKind(fields: ErrorFields): ErrorKind {
     case "StreamError":
       return findStreamKind(fields.reason);
     case "ValidationError":
-      return isAboutSight(fields.issues) ? "blindModel" : "invalidInput";
+      return isAboutImageSupport(fields.issues) ? "blindModel" : "invalidInput";
     case "ConfigurationError":
       return "setup";
     case "ResponseError":
@@ -49,7 +49,7 @@ export function findKind(fields: ErrorFields): ErrorKind {
 }
 
 /** Kinds of error codes: codes of `@sluice/worker-proxy`, and the gateway's code for a text that is too long. */
-const kindsOfCode: Readonly<Record<string, ErrorKind>> = {
+const kindsByCode: Readonly<Record<string, ErrorKind>> = {
   model_not_allowed: "modelNotAllowed",
   user_mismatch: "otherUser",
   origin_not_allowed: "originRefused",
@@ -63,7 +63,7 @@ const kindsOfCode: Readonly<Record<string, ErrorKind>> = {
   context_length_exceeded: "tooLong",
 };
 
-const kindsOfStatus: Readonly<Record<number, ErrorKind>> = {
+const kindsByStatus: Readonly<Record<number, ErrorKind>> = {
   401: "signedOut",
   403: "forbidden",
   404: "notFound",
@@ -74,14 +74,14 @@ const kindsOfStatus: Readonly<Record<number, ErrorKind>> = {
 
 function findResponseKind({ status, code, reason }: ErrorFields): ErrorKind {
   if (reason === "wrong-address") return "wrongAddress";
-  const known = typeof code === "string" && Object.hasOwn(kindsOfCode, code) && kindsOfCode[code];
+  const known = typeof code === "string" && Object.hasOwn(kindsByCode, code) && kindsByCode[code];
   if (known) return known;
   if (typeof status !== "number") return "unexpected";
   // a 2xx response with an error came from the model
   if (status < 400) return "modelFailed";
   // the proxy's own `baseURL` is wrong: another server than the gateway responded
   if (status < 500 && code === "upstream_type") return "setup";
-  return kindsOfStatus[status] ?? (status >= 500 ? "serviceDown" : "refusedInput");
+  return kindsByStatus[status] ?? (status >= 500 ? "serviceDown" : "refusedInput");
 }
 
 function findTaskKind({ reason, task }: ErrorFields): ErrorKind {
@@ -95,8 +95,8 @@ function findStreamKind(reason: unknown): ErrorKind {
   return reason === "malformed" ? "damaged" : "modelFailed";
 }
 
-/** Returns true if the model of a chat sees no images. An issue about one image has its index in the path. */
-function isAboutSight(issues: unknown): boolean {
+/** Returns true if the model accepts no images. An issue about a single image has the image's index in its path. */
+function isAboutImageSupport(issues: unknown): boolean {
   return (
     Array.isArray(issues) && issues.some(({ path, rule }) => path === "images" && rule === "chat.images")
   );

@@ -24,7 +24,7 @@ export function hasFiles(value: unknown): boolean {
  *
  * @throws {ConfigurationError} if the client lacks an uploader
  */
-export async function loadFileCode(client: Client) {
+export async function loadUploadCode(client: Client) {
   getUploader(client);
   return import("./in-request.js");
 }

@@ -12,7 +12,7 @@ export type Run<Model extends string> = ReturnType<typeof createRun<Model>>;
  *
  * @param onEnd called with the result, unless the request was stopped
  * @param onUpload called with the share of the files that is uploaded, from 0 to 1; undefined at the end
- * @param ready the request as an earlier run has sent it
+ * @param uploaded the request as an earlier run sent it, with the URLs of its files
  */
 export function createRun<Model extends string>(
   client: Client,
@@ -20,7 +20,7 @@ export function createRun<Model extends string>(
   options: RequestOptions,
   onEnd: (settled: SettledImages<Model>) => void,
   onUpload: (share: number | undefined) => void,
-  ready?: ImageRequestOf<Model>,
+  uploaded?: ImageRequestOf<Model>,
 ) {
   const controller = new AbortController();
   const { signal } = controller;
@@ -49,21 +49,21 @@ export function createRun<Model extends string>(
     getSent: () => sent,
     /** Returns whether the request may be billed so far. */
     getBilling: () => billing,
-    /** Aborts the request without calling `onEnd`. The error contains `why`. */
-    stop(why: string): SettledImages<Model> {
+    /** Aborts the request without calling `onEnd`. The error contains `reason`. */
+    stop(reason: string): SettledImages<Model> {
       const bill =
         billing === "maybe" ? "the gateway may have it, and may bill it" : "the gateway did not take it up";
-      const reason = new DOMException(`The request was ${why}: ${bill}`, "AbortError");
-      const failure = createFailure(reason, billing, variables);
+      const abortError = new DOMException(`The request was ${reason}: ${bill}`, "AbortError");
+      const failure = createFailure(abortError, billing, variables);
       settle(failure);
-      controller.abort(reason);
+      controller.abort(abortError);
       return failure;
     },
   };
 
   async function generate(): Promise<SettledImages<Model>> {
     // without files the request is sent in the same task
-    sent = ready ?? (hasFiles(variables) ? await upload() : variables);
+    sent = uploaded ?? (hasFiles(variables) ? await upload() : variables);
     const data = await generateImages(tracked, sent as AnyRequest, { ...options, signal, checks: false });
     return { status: "success", data, variables };
   }

@@ -57,35 +57,34 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
 ): ImageStore<Model> {
   noteOptions("createImageStore or useImages", options, client);
   let state: ImageState<Model> = idle;
-  let run: Run<Model> | undefined;
-  // the options of the last request
-  let readLast = createOptionsReader<ImageStoreOptions<Model>>(options);
+  let currentRun: Run<Model> | undefined;
+  let readLastOptions = createOptionsReader<ImageStoreOptions<Model>>(options);
   /** The last request, if its response was lost. The same request reuses its key. */
-  let lost: LostRequest<Model> | undefined;
+  let lostRequest: LostRequest<Model> | undefined;
   const store = createStore(() => state, {
     clock: client.clock,
     client,
     onUse: () => registerForget(client, reset),
   });
 
-  return createView(readLast);
+  return createView(readLastOptions);
 
-  function createView(read: () => ImageStoreOptions<Model>): ImageStore<Model> {
+  function createView(readOptions: () => ImageStoreOptions<Model>): ImageStore<Model> {
     return {
       getSnapshot: store.getSnapshot,
       subscribe: store.subscribe,
       async generate(request) {
-        const variables = createVariables(request, read());
-        if (run && read().whenBusy !== "replace")
+        const variables = createVariables(request, readOptions());
+        if (currentRun && readOptions().whenBusy !== "replace")
           return createFailure(new ConfigurationError(BUSY), "none", variables);
-        const refusal = findRefusal(client, variables, pickRequestOptions(read()));
-        if (!refusal) return start(variables, read);
-        if (!run) show(refusal, read, Date.now());
+        const refusal = findRefusal(client, variables, pickRequestOptions(readOptions()));
+        if (!refusal) return start(variables, readOptions);
+        if (!currentRun) show(refusal, readOptions, Date.now());
         return refusal;
       },
       stop() {
         const stopped = stopRun("stopped");
-        if (stopped) show(stopped, readLast);
+        if (stopped) show(stopped, readLastOptions);
       },
       reset,
       withOptions: (options) => createView(createOptionsReader(options)),
@@ -94,7 +93,7 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
 
   function reset(): void {
     stopRun("forgotten");
-    set(idle);
+    setState(idle);
   }
 
   function createVariables(
@@ -108,53 +107,53 @@ export function createImageStore<Model extends ImageModel | (string & {})>(
 
   function start(
     variables: ImageRequestOf<Model>,
-    read: () => ImageStoreOptions<Model>,
+    readOptions: () => ImageStoreOptions<Model>,
   ): Promise<SettledImages<Model>> {
     stopRun("replaced by a newer one");
-    readLast = read;
-    const repeated = lost && isEqual(lost.variables, variables) ? lost : undefined;
+    readLastOptions = readOptions;
+    const repeated = lostRequest && isEqual(lostRequest.variables, variables) ? lostRequest : undefined;
     const idempotencyKey = repeated?.idempotencyKey ?? createRandomId();
-    lost = repeated;
+    lostRequest = repeated;
     const onEnd = (settled: SettledImages<Model>) => {
-      run = undefined;
+      currentRun = undefined;
       const isLost = canReuseKey(settled.error, started.getBilling());
-      lost = isLost ? { variables, idempotencyKey, sent: started.getSent() } : undefined;
-      show(settled, read);
+      lostRequest = isLost ? { variables, idempotencyKey, sent: started.getSent() } : undefined;
+      show(settled, readOptions);
     };
-    const onUpload = (uploadProgress: number | undefined) => set({ ...state, uploadProgress });
-    const options = { ...pickRequestOptions(read()), idempotencyKey };
+    const onUpload = (uploadProgress: number | undefined) => setState({ ...state, uploadProgress });
+    const options = { ...pickRequestOptions(readOptions()), idempotencyKey };
     const started = createRun(client, variables, options, onEnd, onUpload, repeated?.sent);
-    run = started;
+    currentRun = started;
     const { data, failedCount } = state;
-    set({ ...idle, status: "pending", data, failedCount, variables, submittedAt: Date.now() });
+    setState({ ...idle, status: "pending", data, failedCount, variables, submittedAt: Date.now() });
     return started.settled;
   }
 
-  function stopRun(why: string): SettledImages<Model> | undefined {
-    const ended = run?.stop(why);
+  function stopRun(reason: string): SettledImages<Model> | undefined {
+    const ended = currentRun?.stop(reason);
     // after a stopped request that may be billed, a repetition is a new request
-    if (ended?.error?.billing === "maybe") lost = undefined;
-    run = undefined;
+    if (ended?.error?.billing === "maybe") lostRequest = undefined;
+    currentRun = undefined;
     return ended;
   }
 
   function show(
     settled: SettledImages<Model>,
-    read: () => ImageStoreOptions<Model>,
+    readOptions: () => ImageStoreOptions<Model>,
     submittedAt = state.submittedAt,
   ): void {
     const { status, data = state.data, error, variables } = settled;
     const failedCount = data?.images.filter((image) => image.error).length ?? 0;
-    set({ ...idle, status, data, failedCount, error, variables, submittedAt });
+    setState({ ...idle, status, data, failedCount, error, variables, submittedAt });
     // in a microtask, so that an error of the app's callback does not break the store
     queueMicrotask(() => {
-      const { onSuccess, onError } = read();
+      const { onSuccess, onError } = readOptions();
       if (settled.status === "success") onSuccess?.(settled.data, settled);
       else onError?.(settled.error, settled);
     });
   }
 
-  function set(next: ImageState<Model>): void {
+  function setState(next: ImageState<Model>): void {
     state = next;
     store.flush();
   }

@@ -16,7 +16,7 @@ interface Holder {
 }
 
 /** Tokens of the locks that this process holds in all its storages. */
-const own = new Set<string>();
+const ownTokens = new Set<string>();
 
 /**
  * Creates the locks of a journal. Locks are lines of the journal: all processes read the same lines in the same order, so
@@ -24,13 +24,13 @@ const own = new Set<string>();
  */
 export function createFileLocks(journal: Journal, catchUp: () => Promise<void>) {
   const holders = new Map<string, Holder>();
-  return { apply, take, isHeld };
+  return { apply, acquire, isHeld };
 
   function isHeld(name: string, token: string): boolean {
     return holders.get(name)?.token === token;
   }
 
-  /** Applies a line about a lock. Returns true if the records of the line must be applied. */
+  /** Applies a takeover (`take`, `after`), a release (`free`) or a write (`by`). Returns true if its records apply. */
   function apply({ lock, by, take: taker, after, free }: Line): boolean {
     if (typeof lock !== "string") return true;
     const holder = holders.get(lock);
@@ -42,17 +42,17 @@ export function createFileLocks(journal: Journal, catchUp: () => Promise<void>) 
   }
 
   /** Acquires a lock; undefined while another process holds it. */
-  async function take(name: string) {
+  async function acquire(name: string) {
     await catchUp();
     const holder = holders.get(name);
     if (holder && (await isAlive(holder))) return undefined;
     const token = createRandomId();
     const taker: Holder = { token, pid: process.pid, host: hostname() };
-    own.add(token);
+    ownTokens.add(token);
     await journal.append({ lock: name, take: taker, after: holder?.token ?? null });
     await catchUp();
     if (!isHeld(name, token)) {
-      own.delete(token);
+      ownTokens.delete(token);
       return undefined;
     }
     const timer = setInterval(() => void journal.touch().catch(() => {}), HEARTBEAT_MS);
@@ -62,17 +62,17 @@ export function createFileLocks(journal: Journal, catchUp: () => Promise<void>) 
 
     async function release(): Promise<void> {
       clearInterval(timer);
-      own.delete(token);
+      ownTokens.delete(token);
       await journal.append({ lock: name, free: token }).catch(() => {});
     }
   }
 
   async function isAlive({ token, pid, host }: Holder): Promise<boolean> {
     if (host === hostname()) {
-      if (pid === process.pid) return own.has(token);
+      if (pid === process.pid) return ownTokens.has(token);
       if (!isRunning(pid)) return false;
     }
-    return Date.now() - (await journal.changedAt()) < DEAD_MS;
+    return Date.now() - (await journal.readChangeTime()) < DEAD_MS;
   }
 }
 

@@ -47,7 +47,6 @@ export function fileStorage(path: string): ChatStorage {
     },
     subscribe(collection, listener, onRefusal = () => {}) {
       const stop = table.subscribe(collection, listener);
-      // reports only lines that are written from now on
       if (!stopWatching) startWatching(onRefusal);
       return () => {
         stop();
@@ -57,7 +56,7 @@ export function fileStorage(path: string): ChatStorage {
       };
     },
     async lock(name): Promise<StorageLock | undefined> {
-      const lock = await locks.take(name);
+      const lock = await locks.acquire(name);
       return (
         lock && {
           async write(collection, changes) {
@@ -73,10 +72,10 @@ export function fileStorage(path: string): ChatStorage {
     },
   };
 
-  async function write(collection: string, texts: RecordTexts, by: Line = {}): Promise<void> {
+  async function write(collection: string, texts: RecordTexts, lockFields: Line = {}): Promise<void> {
     // reads first, so that a file that is not a journal never changes
     if (!isRead) await catchUp();
-    await journal.append({ ...by, collection, records: [...texts] });
+    await journal.append({ ...lockFields, collection, records: [...texts] });
     if (table.isWatched()) await catchUp();
   }
 

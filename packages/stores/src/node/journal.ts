@@ -21,9 +21,9 @@ export function openJournal(path: string) {
   /** Inode of the file. */
   let inode: number | undefined;
   /** The last append or read of this process. They run one after the other. */
-  let last: Promise<unknown> = Promise.resolve();
+  let lastOperation: Promise<unknown> = Promise.resolve();
   /** Lines of the next write. */
-  let due: string[] = [];
+  let dueLines: string[] = [];
   let writing: Promise<void> | undefined;
   let reading: Promise<void> | undefined;
   /** Number of valid lines minus the number of lines with other content. */
@@ -31,12 +31,12 @@ export function openJournal(path: string) {
   return {
     /** Appends a line. Resolves when the line is on the disk. */
     append(line: Line): Promise<void> {
-      due.push(`${JSON.stringify(line)}\n`);
+      dueLines.push(`${JSON.stringify(line)}\n`);
       // lines that arrive during a write share the next write, because the wait for the disk is slow
-      writing ??= forgetIfRefused(
+      writing ??= forgetIfFailed(
         runInTurn((file) => {
-          const lines = due.join("");
-          due = [];
+          const lines = dueLines.join("");
+          dueLines = [];
           writing = undefined;
           return append(file, lines);
         }),
@@ -47,43 +47,43 @@ export function openJournal(path: string) {
      * Reads all new lines since the last call, including lines of other processes. Omits invalid lines. Calls that wait at
      * the same time share one read, which calls the first `take`. Rejects if the file is not a journal.
      */
-    readNew(take: (line: Line) => void): Promise<void> {
-      reading ??= forgetIfRefused(
+    readNew(onLine: (line: Line) => void): Promise<void> {
+      reading ??= forgetIfFailed(
         runInTurn((file) => {
           reading = undefined;
-          return readNew(file, take);
+          return readNew(file, onLine);
         }),
       );
       return reading;
     },
     /** Returns the time of the last change by any process; Unix milliseconds. */
-    changedAt: () => runInTurn(async (file) => (await file.stat()).mtimeMs),
+    readChangeTime: () => runInTurn(async (file) => (await file.stat()).mtimeMs),
     /** Sets that time to now, as a heartbeat. */
     touch: () => runInTurn((file) => file.utimes(new Date(), new Date())),
   };
 
-  /** Forgets an append or read whose file could not be opened, so that the next call tries again. Its callers get the error. */
-  function forgetIfRefused(act: Promise<void>): Promise<void> {
-    act.catch(() => {
-      if (writing === act) {
+  /** Forgets an append or read that failed, so that the next call tries again. */
+  function forgetIfFailed(operation: Promise<void>): Promise<void> {
+    operation.catch(() => {
+      if (writing === operation) {
         writing = undefined;
-        due = [];
+        dueLines = [];
       }
-      if (reading === act) reading = undefined;
+      if (reading === operation) reading = undefined;
     });
-    return act;
+    return operation;
   }
 
   function runInTurn<T>(act: (file: FileHandle) => Promise<T>): Promise<T> {
-    const acted = last.then(async () => {
+    const result = lastOperation.then(async () => {
       // "a" appends each write to the end, even if other processes write
       const file = await open(path, "a+");
       return assertSame(file)
         .then(() => act(file))
         .finally(() => file.close());
     });
-    last = acted.catch(() => {});
-    return acted;
+    lastOperation = result.catch(() => {});
+    return result;
   }
 
   /** Checks that the file was not deleted or emptied, because records and locks of this process would be lost. */
@@ -104,12 +104,12 @@ export function openJournal(path: string) {
     await file.datasync();
   }
 
-  async function readNew(file: FileHandle, take: (line: Line) => void): Promise<void> {
+  async function readNew(file: FileHandle, onLine: (line: Line) => void): Promise<void> {
     let rest: Uint8Array[] = [];
-    for (let at = offset; ; ) {
-      const { bytesRead, buffer } = await file.read(Buffer.alloc(READ_BYTES), 0, READ_BYTES, at);
+    for (let position = offset; ; ) {
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(READ_BYTES), 0, READ_BYTES, position);
       if (bytesRead === 0) return assertJournal(decoder.decode(Buffer.concat(rest)));
-      at += bytesRead;
+      position += bytesRead;
       const end = buffer.subarray(0, bytesRead).lastIndexOf(NEWLINE);
       if (end === -1) {
         rest.push(buffer.subarray(0, bytesRead));
@@ -121,7 +121,7 @@ export function openJournal(path: string) {
       for (const text of decoder.decode(complete).split("\n")) {
         const line = parseLine(text);
         balance += line ? 1 : isPartOfLine(text) ? 0 : -1;
-        if (line) take(line);
+        if (line) onLine(line);
       }
     }
   }
@@ -139,8 +139,8 @@ export function openJournal(path: string) {
   }
 }
 
-async function readByte(file: FileHandle, at: number): Promise<number | undefined> {
-  const { buffer } = await file.read(Buffer.alloc(1), 0, 1, at);
+async function readByte(file: FileHandle, position: number): Promise<number | undefined> {
+  const { buffer } = await file.read(Buffer.alloc(1), 0, 1, position);
   return buffer[0];
 }
 

@@ -36,26 +36,26 @@ export function recordReceipts(client: Client, options: RecordReceiptsOptions): 
   noteOptions("recordReceipts or listReceipts", options, client);
   const { storage } = options;
   assertStorage(storage);
-  const own = getClientStorage(client, storage);
+  const clientStorage = getClientStorage(client, storage);
   const writers = new Map<string, RecordWriter>();
-  const open = new Map<string, Receipt>();
+  const openReceipts = new Map<string, Receipt>();
   const report = (error: unknown) => reportStorageFailure(client, error);
   let isStopped = false;
   let signOuts = 0;
   const unregister = registerForget(client, () => {
     signOuts += 1;
-    open.clear();
+    openReceipts.clear();
   });
   const unsubscribe = subscribeToEvents(client, (event) => {
     if (!isCallEvent(event)) return;
     if (event.path.startsWith(STREAMS)) return endResumed(event).catch(report);
     if (!isCreatePath(event.path)) return;
     const now = Date.now();
-    const known = open.get(event.callId);
+    const known = openReceipts.get(event.callId);
     // a call that began before the recording or after its end gets none
     if (!known && (isStopped || event.type !== "request" || event.attempt > 1)) return;
     const receipt = addStep(known ?? createReceipt(event, now), event, now);
-    open.set(event.callId, receipt);
+    openReceipts.set(event.callId, receipt);
     // the client sends the request when its receipt is stored
     if (event.type === "request" || event.type === "end") return write(receipt);
   });
@@ -69,25 +69,27 @@ export function recordReceipts(client: Client, options: RecordReceiptsOptions): 
     writer.mark(callId);
     await writer.write();
     // a receipt that could not be written stays for the next attempt
-    if (open.get(callId)?.endedAt !== undefined && !writer.unsaved.has(callId)) open.delete(callId);
+    if (openReceipts.get(callId)?.endedAt !== undefined && !writer.unsaved.has(callId))
+      openReceipts.delete(callId);
     if (isStopped) close();
   }
 
-  /** Ends the receipt of a response that was read from the proxy, e.g. by the page after a reload. */
+  /** Ends the receipt of a stored response that was read from the proxy, e.g. after a reload. */
   async function endResumed(event: CallEvent): Promise<void> {
     // without a part of the response, an error says nothing about its request
     if (event.type !== "end" || (event.error !== undefined && event.responseId === undefined)) return;
-    const [now, before] = [Date.now(), signOuts];
+    const now = Date.now();
+    const signOutsBefore = signOuts;
     const receipts = await listReceipts(client, { storage, since: now - MAX_STORED_MS });
-    const receipt = receipts.findLast((one) => isSameResponse(one, event));
-    if (receipt?.billing !== "maybe" || open.has(receipt.callId) || signOuts > before) return;
-    open.set(receipt.callId, addStep(receipt, event, now));
+    const receipt = receipts.findLast((candidate) => isSameResponse(candidate, event));
+    if (receipt?.billing !== "maybe" || openReceipts.has(receipt.callId) || signOuts > signOutsBefore) return;
+    openReceipts.set(receipt.callId, addStep(receipt, event, now));
     await write(receipt);
   }
 
   /** Stops listening after the end of the last recorded request. */
   function close(): void {
-    if (open.size > 0) return;
+    if (openReceipts.size > 0) return;
     unsubscribe();
     unregister();
   }
@@ -97,9 +99,9 @@ export function recordReceipts(client: Client, options: RecordReceiptsOptions): 
     if (known) return known;
     const created = createRecordWriter({
       client,
-      storage: own,
+      storage: clientStorage,
       collection: formatCollection(month),
-      createRecord: (key) => open.get(key),
+      createRecord: (key) => openReceipts.get(key),
       onFailure: report,
     });
     writers.set(month, created);
@@ -112,7 +114,7 @@ const STREAMS = "/v1/chat/streams/";
 /** A proxy stores an unread response for less than this time, in milliseconds. */
 const MAX_STORED_MS = 24 * 60 * 60 * 1000;
 
-/** Both ids are unique. A page that was closed during a response stored only the id of the message. */
+/** Compares the unique ids. A page that was closed during a response stored only the id of the message. */
 function isSameResponse(receipt: Receipt, event: CallEvent & { type: "end" }): boolean {
   const ids = ["messageId", "responseId"] as const;
   return ids.some((id) => receipt[id] !== undefined && receipt[id] === event[id]);
@@ -132,8 +134,8 @@ interface ListReceiptsOptions {
 const DEFAULT_PERIOD_MS = 90 * 24 * 60 * 60 * 1000;
 
 /**
- * Reads the receipts of a client's user from a storage, the oldest first. It makes one read for each month of
- * the period, so its cost does not depend on all that is stored. `calculateCost(receipts, prices)` of `@sluice/prices` adds up their costs.
+ * Reads the receipts of a client's user from a storage, the oldest first, with one read for each month of the period.
+ * `calculateCost(receipts, prices)` of `@sluice/prices` adds up their costs.
  *
  * @throws {ConfigurationError} without a client or a storage, and for a period that ends before it begins
  * @throws the error of the storage
@@ -154,20 +156,20 @@ export async function listReceipts(
   const first = since ?? now - DEFAULT_PERIOD_MS;
   if (!(first < until))
     throw new ConfigurationError("since: must be a time before `until`, in Unix milliseconds");
-  const own = getClientStorage(client, storage);
+  const clientStorage = getClientStorage(client, storage);
   const receipts: Receipt[] = [];
   for (const month of listMonths(first, Math.min(until, now)))
-    for (const record of (await own.read(formatCollection(month))).values())
+    for (const record of (await clientStorage.read(formatCollection(month))).values())
       if (isReceipt(record) && record.startedAt >= first && record.startedAt < until) receipts.push(record);
   return receipts.sort((a, b) => a.startedAt - b.startedAt);
 }
 
 function* listMonths(first: number, last: number): Generator<string> {
-  const at = new Date(first);
-  for (let month = Date.UTC(at.getUTCFullYear(), at.getUTCMonth()); month <= last; ) {
+  const start = new Date(first);
+  for (let month = Date.UTC(start.getUTCFullYear(), start.getUTCMonth()); month <= last; ) {
     yield formatMonth(month);
-    const start = new Date(month);
-    month = Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1);
+    const current = new Date(month);
+    month = Date.UTC(current.getUTCFullYear(), current.getUTCMonth() + 1);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { RecordStorage } from "@sluice/core";
 import { type Reporter, reportStorageFailure } from "../base/platform-limits.js";
 import { addUserPrefix, type UserClient } from "../base/user-prefix.js";
-import { FORGOTTEN, forgetHere, getStorageUse, SIGN_OUT } from "./forget.js";
+import { FORGOTTEN, forgetUserData, getStorageUse, SIGN_OUT } from "./forget.js";
 
 /**
  * Returns the storage of a client: a storage whose collection names contain the client's user. All stores use their
@@ -14,19 +14,19 @@ import { FORGOTTEN, forgetHere, getStorageUse, SIGN_OUT } from "./forget.js";
  * ```
  */
 export function getClientStorage(client: UserClient & Reporter, storage: RecordStorage): RecordStorage {
-  const { own } = getStorageUse(client);
-  const known = own.get(storage);
+  const { clientStorages } = getStorageUse(client);
+  const known = clientStorages.get(storage);
   if (known) return known;
   const created = createClientStorage(client, storage);
-  own.set(storage, created);
+  clientStorages.set(storage, created);
   return created;
 }
 
 function createClientStorage(client: UserClient & Reporter, storage: RecordStorage): RecordStorage {
-  const known = getStorageUse(client);
-  const { collections, pending } = known;
+  const use = getStorageUse(client);
+  const { collections, pending } = use;
   const report = (error: unknown) => reportStorageFailure(client, error);
-  let watchers = 0;
+  let subscriptions = 0;
   let unwatchSignOut: (() => void) | undefined;
   return {
     read: (collection) => storage.read(createName(collection)),
@@ -34,12 +34,12 @@ function createClientStorage(client: UserClient & Reporter, storage: RecordStora
     subscribe(collection, listener) {
       try {
         const stop = watch(collection, listener, report);
-        if (watchers === 0) unwatchSignOut = watch(FORGOTTEN, handleSignOut);
-        watchers += 1;
+        if (subscriptions === 0) unwatchSignOut = watch(FORGOTTEN, handleSignOut);
+        subscriptions += 1;
         return () => {
           stop();
-          watchers -= 1;
-          if (watchers === 0) unwatchSignOut?.();
+          subscriptions -= 1;
+          if (subscriptions === 0) unwatchSignOut?.();
         };
       } catch (error) {
         report(error);
@@ -57,8 +57,8 @@ function createClientStorage(client: UserClient & Reporter, storage: RecordStora
   };
 
   /** Watches a collection. A custom storage may return no function. */
-  function watch(...[collection, ...more]: Parameters<RecordStorage["subscribe"]>): () => void {
-    const stop: unknown = storage.subscribe(createName(collection), ...more);
+  function watch(...[collection, ...listeners]: Parameters<RecordStorage["subscribe"]>): () => void {
+    const stop: unknown = storage.subscribe(createName(collection), ...listeners);
     if (typeof stop === "function") return stop as () => void;
     report(new TypeError("storage.subscribe() must return a function that ends the watching"));
     return () => {};
@@ -66,8 +66,8 @@ function createClientStorage(client: UserClient & Reporter, storage: RecordStora
 
   function createWrite(writer: Pick<RecordStorage, "write">): RecordStorage["write"] {
     return (collection, changes) => {
-      // a store that forgets must not delete anything on a server; its records are removed from the storage itself
-      if (known.isForgetting) return Promise.resolve();
+      // a sign-out deletes nothing on a server; it removes the records from the storage itself
+      if (use.isForgetting) return Promise.resolve();
       const writing = writer.write(createName(collection), changes);
       pending.add(writing);
       const end = () => void pending.delete(writing);
@@ -84,8 +84,8 @@ function createClientStorage(client: UserClient & Reporter, storage: RecordStora
 
   /** Handles the sign-out of another tab, so that this tab does not write data of the user again. */
   function handleSignOut(records: ReadonlyMap<string, unknown>): void {
-    const from = records.get(SIGN_OUT);
+    const sender = records.get(SIGN_OUT);
     // the sign-out has ended and removed its record, or this tab has sent it
-    if (from !== undefined && from !== known.sender) void forgetHere(client, [storage]);
+    if (sender !== undefined && sender !== use.sender) void forgetUserData(client, [storage]);
   }
 }

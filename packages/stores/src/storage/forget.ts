@@ -3,7 +3,7 @@ import { systemClock } from "@sluice/core/extend";
 import { addUserPrefix, formatUserPrefix, type UserClient } from "../base/user-prefix.js";
 import { waitForStorage } from "./wait.js";
 
-/** Collection in which a tab tells other tabs that it signs out a user. Its record is not stored for long. */
+/** Collection in which a tab tells other tabs that it signs out a user. Its record is soon removed. */
 export const FORGOTTEN = "forgotten";
 /** Key of that record. The record contains the sender. */
 export const SIGN_OUT = "sign-out";
@@ -29,7 +29,7 @@ interface StorageUse {
   /** Functions that a sign-out calls, one for each store in use. */
   readonly stores: Set<Forget>;
   /** The client's object for each storage. */
-  readonly own: Map<RecordStorage, RecordStorage>;
+  readonly clientStorages: Map<RecordStorage, RecordStorage>;
   /** Names of the used collections, including the user. */
   readonly collections: Set<string>;
   /** Writes that have not ended. */
@@ -47,7 +47,7 @@ export function getStorageUse(client: UserClient): StorageUse {
   if (known) return known;
   const created: StorageUse = {
     stores: new Set(),
-    own: new Map(),
+    clientStorages: new Map(),
     collections: new Set(),
     pending: new Set(),
     isForgetting: false,
@@ -75,7 +75,7 @@ export function registerForget(client: UserClient, forget: Forget): () => void {
 }
 
 /** Clears the stores of this tab and removes the user's records from storages. Returns the failures. */
-export async function forgetHere(
+export async function forgetUserData(
   client: UserClient,
   storages: readonly RecordStorage[],
 ): Promise<readonly { readonly storage: RecordStorage; readonly error: unknown }[]> {
@@ -84,29 +84,29 @@ export async function forgetHere(
   known.isForgetting = true;
   const failures: { storage: RecordStorage; error: unknown }[] = [];
   try {
-    const reopen = [...known.stores].map((forget) => forget());
+    const reopenStores = [...known.stores].map((forget) => forget());
     // pending writes must end before the removal
     await waitForStorage(systemClock, () => Promise.allSettled(known.pending)).catch(() => {});
     for (const storage of new Set(storages))
-      await waitForStorage(systemClock, () => drop(client, storage)).catch((error) =>
+      await waitForStorage(systemClock, () => clearStorage(client, storage)).catch((error) =>
         failures.push({ storage, error }),
       );
-    for (const open of reopen) if (typeof open === "function") open();
+    for (const reopenStore of reopenStores) if (typeof reopenStore === "function") reopenStore();
   } finally {
     known.isForgetting = false;
   }
   return failures;
 }
 
-async function drop(client: UserClient, storage: RecordStorage): Promise<void> {
+async function clearStorage(client: UserClient, storage: RecordStorage): Promise<void> {
   const { user } = client;
   const names = user === undefined ? COLLECTIONS : [formatUserPrefix(user)];
   if (storage.clear) for (const name of names) await storage.clear(name);
-  else await dropKnownRecords(client, storage);
+  else await removeKnownRecords(client, storage);
 }
 
 /** Removes the collections that this page knows from a storage without `clear`. Throws, because others may be left. */
-async function dropKnownRecords(client: UserClient, storage: RecordStorage): Promise<void> {
+async function removeKnownRecords(client: UserClient, storage: RecordStorage): Promise<void> {
   const conversations = await storage.read(addUserPrefix(client, "conversations"));
   const names = new Set(getStorageUse(client).collections);
   for (const id of conversations.keys()) names.add(addUserPrefix(client, `chat/${id}`));

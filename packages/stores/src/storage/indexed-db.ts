@@ -7,12 +7,12 @@ import { parseRecords, type RecordTexts, stringifyRecords } from "./record-texts
 
 /** Creates the changes that remove these records, by collection. */
 function toRemovals(keys: readonly [collection: string, key: string][]): Map<string, Map<string, null>> {
-  const all = new Map<string, Map<string, null>>();
+  const changes = new Map<string, Map<string, null>>();
   for (const [collection, key] of keys) {
-    const texts = all.get(collection) ?? new Map<string, null>();
-    all.set(collection, texts.set(key, null));
+    const texts = changes.get(collection) ?? new Map<string, null>();
+    changes.set(collection, texts.set(key, null));
   }
-  return all;
+  return changes;
 }
 
 /** Returns true for an error of a dead connection. WebKit throws `UnknownError` when it has lost its database process. */
@@ -21,9 +21,9 @@ function isDeadConnection({ name }: Error): boolean {
 }
 
 const VERSION = 1;
-const RECORDS = "records";
+const STORE_NAME = "records";
 
-type Transaction<Mode extends "readonly" | "readwrite"> = IDBPTransaction<unknown, [typeof RECORDS], Mode>;
+type Transaction<Mode extends "readonly" | "readwrite"> = IDBPTransaction<unknown, [typeof STORE_NAME], Mode>;
 
 /** Change event between tabs. It contains the records, so that the other tabs need not read them. */
 interface ChangeEvent {
@@ -45,8 +45,8 @@ export function openIndexedDBStorage(name = "sluice"): RecordStorage {
     read: (collection) =>
       transact("readonly", async ({ store }) => {
         // an array sorts after every text, so that the range has all keys [collection, text]
-        const all = IDBKeyRange.bound([collection], [collection, []]);
-        const [keys, texts] = await Promise.all([store.getAllKeys(all), store.getAll(all)]);
+        const range = IDBKeyRange.bound([collection], [collection, []]);
+        const [keys, texts] = await Promise.all([store.getAllKeys(range), store.getAll(range)]);
         return parseRecords(keys.map((key, index) => [(key as [string, string])[1], texts[index]] as const));
       }),
     async write(collection, changes) {
@@ -101,20 +101,20 @@ export function openIndexedDBStorage(name = "sluice"): RecordStorage {
   ): Promise<Result> {
     const isWrite = mode === "readwrite";
     if (isWrite) writes += 1;
-    const position = writes;
-    const used = connect();
-    const database = await used;
+    const writeNumber = writes;
+    const usedConnection = connect();
+    const database = await usedConnection;
     let transaction: Transaction<Mode> | undefined;
     try {
-      transaction = database.transaction(RECORDS, mode);
+      transaction = database.transaction(STORE_NAME, mode);
       return await run(transaction);
     } catch (error) {
       if (transaction && !isDeadConnection(toError(error))) throw error;
-      release(used);
+      release(usedConnection);
       database.close();
       // a later write may be stored already and must not be overwritten
-      if (transaction && isWrite && position < writes) throw error;
-      return run((await connect()).transaction(RECORDS, mode));
+      if (transaction && isWrite && writeNumber < writes) throw error;
+      return run((await connect()).transaction(STORE_NAME, mode));
     }
   }
 
@@ -132,7 +132,7 @@ export function openIndexedDBStorage(name = "sluice"): RecordStorage {
       // loaded here, because most pages of an app need no database
       const { openDB } = await import("idb");
       const connection = await openDB(versioned, VERSION, {
-        upgrade: (created) => void created.createObjectStore(RECORDS),
+        upgrade: (created) => void created.createObjectStore(STORE_NAME),
         blocking() {
           onClose();
           connection.close();
@@ -161,8 +161,8 @@ export function openIndexedDBStorage(name = "sluice"): RecordStorage {
    * Posts through the channel that this storage listens on, if any, because a channel does not receive its own messages.
    */
   function post(event: ChangeEvent): void {
-    const open = channel ?? openChannel();
-    open.post(event);
-    if (open !== channel) open.close();
+    const usedChannel = channel ?? openChannel();
+    usedChannel.post(event);
+    if (usedChannel !== channel) usedChannel.close();
   }
 }

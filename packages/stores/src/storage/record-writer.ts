@@ -27,8 +27,8 @@ type WriteBatch = ReadonlySet<string>;
  */
 type Reason = "storage" | "record";
 
-/** Maximum number of unsaved records in one attempt, until the storage accepts one. */
-const PROBE = 16;
+/** Maximum number of retried records in one attempt, until the storage accepts one. */
+const MAX_RETRIED = 16;
 /** First pause after a late write, in milliseconds. Each further pause is twice as long. */
 const FIRST_PAUSE_MS = 1000;
 
@@ -48,9 +48,9 @@ export function createRecordWriter(options: RecordWriterOptions) {
   const unsaved = new Map<string, { readonly reason: Reason; readonly late: WriteBatch | undefined }>();
   /** Aborted when all records are written. */
   let recovery: AbortController | undefined;
-  /** The last write until it ends. Its end also ends all earlier writes: a storage works in order, or has lost them. */
-  let last: WriteBatch | undefined;
-  /** Last pause. A stalled storage that recovers runs each open write, so that more writes would delay the latest one. */
+  /** Records of the last write, until it ends. Earlier writes have then ended too: a storage works in order. */
+  let lastBatch: WriteBatch | undefined;
+  /** Last pause. A stalled storage runs every open write once it recovers, so that more writes would delay the latest. */
   let pauseMs = 0;
   let pausedUntil = 0;
   /** Resolves at the end of all writes so far. */
@@ -75,32 +75,32 @@ export function createRecordWriter(options: RecordWriterOptions) {
 
   /** Writes all due records after earlier writes. Resolves when the write has succeeded or failed. Never rejects. */
   function write(): Promise<void> {
-    return due.size === 0 ? writing : flush(listUnsaved("storage", PROBE));
+    return due.size === 0 ? writing : flush(listUnsaved("storage", MAX_RETRIED));
   }
 
   function retry(): Promise<void> {
-    return flush([...listUnsaved("storage", PROBE), ...listUnsaved("record", PROBE)]);
+    return flush([...listUnsaved("storage", MAX_RETRIED), ...listUnsaved("record", MAX_RETRIED)]);
   }
 
   /**
    * Writes the due records and some unsaved ones. After a success, writes all records that waited for the storage. Does
    * not write during a pause.
    */
-  function flush(others: readonly string[]): Promise<void> {
+  function flush(retriedKeys: readonly string[]): Promise<void> {
     writing = writing.then(async () => {
-      if (client.clock.now() < pausedUntil) return holdDue();
-      const keys = new Set([...others, ...due]);
+      if (client.clock.now() < pausedUntil) return markDueUnsaved();
+      const keys = new Set([...retriedKeys, ...due]);
       due.clear();
       if (keys.size === 0) return;
-      if (!(await attemptInTurn([...keys]))) return;
+      if (!(await attemptOrPause([...keys]))) return;
       const rest = listUnsaved("storage");
-      if (rest.length > 0) await attemptInTurn(rest);
+      if (rest.length > 0) await attemptOrPause(rest);
     });
     return writing;
   }
 
-  /** Notes the due records as unsaved, because nothing is written during a pause. */
-  function holdDue(): void {
+  /** Marks the due records as unsaved, because nothing is written during a pause. */
+  function markDueUnsaved(): void {
     const before = unsaved.size;
     for (const key of due) if (!unsaved.has(key)) unsaved.set(key, { reason: "storage", late: undefined });
     updateRecovery(before);
@@ -122,10 +122,10 @@ export function createRecordWriter(options: RecordWriterOptions) {
   }
 
   /** Writes records. Begins a pause if the write is late. Returns true if the storage accepted a record. */
-  async function attemptInTurn(keys: readonly string[]): Promise<boolean> {
+  async function attemptOrPause(keys: readonly string[]): Promise<boolean> {
     const { isAccepted, late } = await attempt(keys);
-    // it may have ended while the page was frozen
-    if (late && late === last) {
+    // a late write may have ended since, while the page was frozen
+    if (late && late === lastBatch) {
       pauseMs = Math.max(FIRST_PAUSE_MS, 2 * pauseMs);
       pausedUntil = client.clock.now() + pauseMs;
     }
@@ -167,12 +167,12 @@ export function createRecordWriter(options: RecordWriterOptions) {
   }
 
   async function writeNow(batch: WriteBatch): Promise<void> {
-    last = batch;
+    lastBatch = batch;
     try {
       await storage.write(collection, new Map([...batch].map((key) => [key, createRecord(key)])));
     } finally {
-      if (last === batch) {
-        last = undefined;
+      if (lastBatch === batch) {
+        lastBatch = undefined;
         pauseMs = pausedUntil = 0;
       }
     }
@@ -182,7 +182,7 @@ export function createRecordWriter(options: RecordWriterOptions) {
   function noteLateWrite(batch: WriteBatch): void {
     const isLast = (key: string) => unsaved.get(key)?.late === batch && !inFlight.has(key);
     dropUnsaved([...batch].filter((key) => isLast(key) && !due.has(key)));
-    if (!last) void retry();
+    if (!lastBatch) void retry();
   }
 
   function listUnsaved(reason: Reason, max = Number.POSITIVE_INFINITY): string[] {
@@ -236,7 +236,7 @@ async function attemptWrite(all: readonly string[], write: (batch: WriteBatch) =
   let isAccepted = false;
   /** Error of the last failed batch. */
   let error: unknown;
-  // enough to find one failing record and to try some others before the storage accepts a record
+  // enough halvings to find one failing record, and four more tries
   let failuresLeft = Math.ceil(Math.log2(all.length + 1)) + 4;
   let isOver = false;
   await writeAll(all);

@@ -2,7 +2,7 @@ import { type Client, ConfigurationError, type RecordStorage } from "@sluice/cor
 import { noteOptions, systemClock, toError } from "@sluice/core/extend";
 import { isRefusal } from "../base/platform-limits.js";
 import { addUserPrefix, type UserClient } from "../base/user-prefix.js";
-import { FORGOTTEN, forgetHere, getStorageUse, SIGN_OUT } from "./forget.js";
+import { FORGOTTEN, forgetUserData, getStorageUse, SIGN_OUT } from "./forget.js";
 import { openIndexedDBStorage } from "./indexed-db.js";
 import { waitForStorage } from "./wait.js";
 import { openWebStorage } from "./web.js";
@@ -47,12 +47,12 @@ export async function signOut(client: Client, options: SignOutOptions = {}): Pro
     throw new ConfigurationError(
       "storages: must be a list of storages: signOut(client, { storages: [storage] })",
     );
-  const known = [...getStorageUse(client).own.keys()];
-  const unsent = known.reduce((sum, { status }) => sum + (status?.getSnapshot().pending ?? 0), 0);
-  const used = [...known, ...storages];
+  const usedStorages = [...getStorageUse(client).clientStorages.keys()];
+  const unsent = usedStorages.reduce((sum, { status }) => sum + (status?.getSnapshot().pending ?? 0), 0);
+  const used = [...usedStorages, ...storages];
   for (const storage of new Set(used)) await notifyOtherTabs(client, storage);
   const defaults = openBrowserStorages();
-  const failures = await forgetHere(client, [...used, ...defaults]);
+  const failures = await forgetUserData(client, [...used, ...defaults]);
   const errors = failures.flatMap(({ storage, error }) =>
     // an unused storage that the browser refuses is empty
     defaults.includes(storage) && isRefusal(error) ? [] : toError(error),

@@ -42,16 +42,16 @@ export type WaitingClient = Pick<Client, "clock" | "random">;
 export async function readWhenPossible<Records>(
   client: WaitingClient,
   read: () => Promise<Records>,
-  take: (records: Records) => unknown,
+  onRecords: (records: Records) => unknown,
   onFailure: (error: unknown) => void,
   signal?: AbortSignal,
 ): Promise<void> {
   const records = (async () => read())();
-  const taken = records.then(take);
+  const handled = records.then(onRecords);
   // retries even if the read fails after the wait, because a stalled storage may recover
-  taken.catch(() => void readLater(client, async () => take(await read()), signal));
+  handled.catch(() => void readLater(client, async () => onRecords(await read()), signal));
   await awaitWithin(client.clock, WAIT_MS, records, "the storage")
-    .then(() => taken)
+    .then(() => handled)
     .catch(onFailure);
 }
 

@@ -53,9 +53,10 @@ export function openWebStorage(storage: WebStorage | (() => WebStorage), prefix 
     },
     async clear(collection) {
       const area = getArea();
-      const below = createPrefix(`${collection}/`).slice(0, -2);
+      // without the closing `"]`, to match every longer collection name
+      const prefixBelow = createPrefix(`${collection}/`).slice(0, -2);
       for (const name of listNames(area))
-        if (name.startsWith(createPrefix(collection)) || name.startsWith(below)) area.removeItem(name);
+        if (name.startsWith(createPrefix(collection)) || name.startsWith(prefixBelow)) area.removeItem(name);
     },
     subscribe(collection, listener) {
       const namePrefix = createPrefix(collection);
@@ -78,15 +79,15 @@ export function openWebStorage(storage: WebStorage | (() => WebStorage), prefix 
 type Items = readonly (readonly [name: string, text: string | null])[];
 
 function writeAll(area: WebStorage, items: Items): void {
-  const before: [name: string, text: string | null][] = [];
+  const undo: [name: string, text: string | null][] = [];
   try {
     for (const [name, text] of items) {
-      before.unshift([name, area.getItem(name)]);
+      undo.unshift([name, area.getItem(name)]);
       put(area, name, text);
     }
   } catch (error) {
     // in reverse order, so that each step returns to a state that had enough space
-    for (const [name, text] of before) put(area, name, text);
+    for (const [name, text] of undo) put(area, name, text);
     throw error;
   }
 }

@@ -8,10 +8,9 @@ const SPACING_MS = 100;
 
 /** Rate limit of all polling in a page. A page with a thousand tasks stays responsive and does not flood the gateway. */
 interface Pace {
-  /** Number of polled tasks. */
-  tasks: number;
+  taskCount: number;
   /** Resolves to the time of the last start, after all earlier starts. */
-  starts: Promise<number>;
+  lastStart: Promise<number>;
 }
 
 /** The pace by clock, because a page has one clock. */
@@ -25,31 +24,32 @@ const paces = new WeakMap<Clock, Pace>();
  */
 export async function startInTurn(clock: Clock, signal: AbortSignal): Promise<() => void> {
   const pace = getPace(clock);
-  const before = pace.starts;
-  const turn = before.then(async (last) => {
+  const previousStart = pace.lastStart;
+  const start = previousStart.then(async (last) => {
     signal.throwIfAborted();
+    // after a pause of two seconds, 20 tasks may start at once again
     const startAt = Math.max(last, clock.now() - AT_ONCE * SPACING_MS) + SPACING_MS;
     const waitMs = startAt - clock.now();
     if (waitMs > 0) await clock.sleep(waitMs, signal);
     return startAt;
   });
   // an aborted wait does not delay the other tasks, and releases its lock at once
-  pace.starts = turn.catch(() => before);
-  await rejectOnAbort(turn, signal);
-  pace.tasks += 1;
+  pace.lastStart = start.catch(() => previousStart);
+  await rejectOnAbort(start, signal);
+  pace.taskCount += 1;
   return () => {
-    pace.tasks -= 1;
+    pace.taskCount -= 1;
   };
 }
 
 /** Returns the interval of a task: `ms` milliseconds, or more if many tasks are polled. */
 export function spaceInterval(clock: Clock, ms: number): number {
-  const { tasks } = getPace(clock);
-  return tasks > AT_ONCE ? Math.max(ms, tasks * SPACING_MS) : ms;
+  const { taskCount } = getPace(clock);
+  return taskCount > AT_ONCE ? Math.max(ms, taskCount * SPACING_MS) : ms;
 }
 
 function getPace(clock: Clock): Pace {
-  const pace = paces.get(clock) ?? { tasks: 0, starts: Promise.resolve(Number.NEGATIVE_INFINITY) };
+  const pace = paces.get(clock) ?? { taskCount: 0, lastStart: Promise.resolve(Number.NEGATIVE_INFINITY) };
   paces.set(clock, pace);
   return pace;
 }

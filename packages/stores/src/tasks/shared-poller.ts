@@ -94,42 +94,42 @@ function createWatch<Task extends Snapshot, Handle extends TaskHandle>(
   /** Aborted when the phase ends. `following` and `leading` share one controller. */
   let ending = new AbortController();
   let state: WatchState<Task> = { ...unwatched, ...plan.known };
-  /** Open connections, from the first subscriber until {@link LINGER_MS} after the last. */
-  let use: { readonly channel: TabChannel<Message<Task>>; readonly stopPresence: () => void } | undefined;
+  /** Connections to other tabs and the page, from the first subscriber until {@link LINGER_MS} after the last. */
+  let links: { readonly channel: TabChannel<Message<Task>>; readonly stopPresence: () => void } | undefined;
   /** True if the last poll reached no server. Every change of the page's presence resets it. */
   let isOffline = false;
   const { presence = createPagePresence(() => isOffline) } = plan;
   const store = createStore(() => state, { clock, onUse: createLingeringUse(clock, open, close) });
 
-  /** Functions that begin a phase. `leading` has none, because it continues `following`. `signal` aborts at the end. */
-  const begin: Record<Exclude<Phase, "leading">, (signal: AbortSignal) => void> = {
+  /** Begins each phase. `leading` is missing, because it continues `following`. `signal` aborts at the phase's end. */
+  const beginPhase: Record<Exclude<Phase, "leading">, (signal: AbortSignal) => void> = {
     idle() {},
     settled(signal) {
       callAfter(clock, state.error ? Number.POSITIVE_INFINITY : getDueMs(state.snapshot), signal, tryAgain);
-      set(resting);
+      setState(notPolling);
     },
     paused(signal) {
       if (isOffline) callAfter(clock, OFFLINE_RETRY_MS, signal, tryAgain);
-      set({ fetchStatus: "paused", pauseReason: findPauseReason(), nextPollAt: undefined });
+      setState({ fetchStatus: "paused", pauseReason: findPauseReason(), nextPollAt: undefined });
     },
     following(signal) {
-      set({ fetchStatus: "idle", pauseReason: undefined });
-      void follow(signal);
+      setState({ fetchStatus: "idle", pauseReason: undefined });
+      void waitAndLead(signal);
     },
   };
 
-  return { getSnapshot: store.getSnapshot, subscribe: store.subscribe, refetch, take };
+  return { getSnapshot: store.getSnapshot, subscribe: store.subscribe, refetch, addSnapshot };
 
   function refetch(): void {
-    if (phase === "following") return use?.channel.post({ type: "poll" });
+    if (phase === "following") return links?.channel.post({ type: "poll" });
     transition("idle");
-    set({ error: undefined });
+    setState({ error: undefined });
     tryAgain();
   }
 
-  function take(snapshot: Task): void {
+  function addSnapshot(snapshot: Task): void {
     const before = state.snapshot;
-    adopt(snapshot, {});
+    mergeSnapshot(snapshot, {});
     if (state.snapshot !== before) updatePhase();
   }
 
@@ -137,18 +137,18 @@ function createWatch<Task extends Snapshot, Handle extends TaskHandle>(
     onUse(true);
     const onRefusal = (error: unknown) => reportLimit(client, "broadcast-channel", error);
     const channel = openTabChannel(name, receive, onRefusal);
-    use = { channel, stopPresence: presence.subscribe(tryAgain) };
+    links = { channel, stopPresence: presence.subscribe(tryAgain) };
     channel.post({ type: "hello" });
     tryAgain();
   }
 
   function close(): void {
-    use?.stopPresence();
-    use?.channel.close();
-    use = undefined;
+    links?.stopPresence();
+    links?.channel.close();
+    links = undefined;
     transition("idle");
     onUse(false);
-    set(resting);
+    setState(notPolling);
   }
 
   function tryAgain(): void {
@@ -159,7 +159,7 @@ function createWatch<Task extends Snapshot, Handle extends TaskHandle>(
   /** Switches to the phase that the state and the page require. */
   function updatePhase(): void {
     const isSettled = state.error !== undefined || isFinal(state.snapshot);
-    const next = !use ? "idle" : isSettled ? "settled" : findPauseReason() ? "paused" : "following";
+    const next = !links ? "idle" : isSettled ? "settled" : findPauseReason() ? "paused" : "following";
     const isUnchanged = next === "following" && (phase === "following" || phase === "leading");
     if (!isUnchanged) transition(next);
   }
@@ -176,21 +176,21 @@ function createWatch<Task extends Snapshot, Handle extends TaskHandle>(
     if (next === "leading") return;
     ending.abort();
     ending = new AbortController();
-    begin[next](ending.signal);
+    beginPhase[next](ending.signal);
   }
 
-  async function follow(signal: AbortSignal): Promise<void> {
+  async function waitAndLead(signal: AbortSignal): Promise<void> {
     let error: Error | undefined;
     try {
       await withLock(client, name, signal, async () => {
         signal.throwIfAborted();
         transition("leading");
-        await lead(
+        await pollAsLeader(
           clock,
           signal,
-          () => poll(signal, state.snapshot),
+          () => pollTask(signal, state.snapshot),
           (snapshot) => {
-            adopt(snapshot, { fetchStatus: "idle", failureReason: undefined });
+            mergeSnapshot(snapshot, { fetchStatus: "idle", failureReason: undefined });
             postUpdate();
           },
         );
@@ -200,13 +200,13 @@ function createWatch<Task extends Snapshot, Handle extends TaskHandle>(
       error = toError(cause);
     }
     transition("idle");
-    set({ ...resting, failureReason: undefined, error });
+    setState({ ...notPolling, failureReason: undefined, error });
     updatePhase();
   }
 
   /** Polls at once, then repeatedly. Ends after a final snapshot. Throws if another poll cannot succeed. */
-  async function* poll(signal: AbortSignal, seen: Task | undefined): AsyncGenerator<Task, void, undefined> {
-    if (renewal && seen && isOutdated(seen)) return yield await renewal.renew(seen);
+  async function* pollTask(signal: AbortSignal, seen: Task | undefined): AsyncGenerator<Task, void> {
+    if (renewal && seen && needsRenewal(seen)) return yield await renewal.renew(seen);
     const intervalMs = (task: Task | undefined) => {
       const interval = readSettings().intervalMs ?? kind.intervalMs;
       return spaceInterval(clock, typeof interval === "function" ? interval(task) : interval);
@@ -214,7 +214,7 @@ function createWatch<Task extends Snapshot, Handle extends TaskHandle>(
     const options = { onPoll, signal, seenBefore: seen !== undefined, intervalMs };
     // a link may have expired before the page saw the end of the task
     for await (const next of kind.watch(client, getHandle(), options))
-      yield renewal && isOutdated(next) ? await renewal.renew(next) : next;
+      yield renewal && needsRenewal(next) ? await renewal.renew(next) : next;
   }
 
   /** Returns the time until the links of a final snapshot must be renewed, in milliseconds. */
@@ -223,18 +223,18 @@ function createWatch<Task extends Snapshot, Handle extends TaskHandle>(
   }
 
   /** Returns true for a final snapshot whose links must be renewed. */
-  function isOutdated(snapshot: Task): boolean {
+  function needsRenewal(snapshot: Task): boolean {
     return kind.isFinal(snapshot) && getDueMs(snapshot) <= 0;
   }
 
   /** Returns true if the snapshot needs no more polls. */
   function isFinal(snapshot: Task | undefined): boolean {
-    return snapshot !== undefined && kind.isFinal(snapshot) && !isOutdated(snapshot);
+    return snapshot !== undefined && kind.isFinal(snapshot) && !needsRenewal(snapshot);
   }
 
   function onPoll(event: PollEvent): void {
-    if (event.type === "poll") return set({ fetchStatus: "fetching", nextPollAt: undefined });
-    set({ fetchStatus: "idle", nextPollAt: Date.now() + event.ms, failureReason: event.failure });
+    if (event.type === "poll") return setState({ fetchStatus: "fetching", nextPollAt: undefined });
+    setState({ fetchStatus: "idle", nextPollAt: Date.now() + event.ms, failureReason: event.failure });
     postUpdate();
     isOffline = event.failure?.name === "ConnectionError";
     updatePhase();
@@ -243,7 +243,7 @@ function createWatch<Task extends Snapshot, Handle extends TaskHandle>(
   function receive(message: Message<Task>): void {
     if (message.type === "update") {
       const { snapshot, nextPollAt } = message;
-      if (snapshot !== undefined) adopt(snapshot, { nextPollAt });
+      if (snapshot !== undefined) mergeSnapshot(snapshot, { nextPollAt });
       updatePhase();
     } else if (phase === "leading") {
       if (message.type === "hello") postUpdate();
@@ -252,16 +252,17 @@ function createWatch<Task extends Snapshot, Handle extends TaskHandle>(
   }
 
   function postUpdate(): void {
-    use?.channel.post({ type: "update", snapshot: state.snapshot, nextPollAt: state.nextPollAt });
+    links?.channel.post({ type: "update", snapshot: state.snapshot, nextPollAt: state.nextPollAt });
   }
 
-  function adopt(newest: Task, changes: Partial<WatchState<Task>>): void {
+  function mergeSnapshot(newest: Task, changes: Partial<WatchState<Task>>): void {
     const snapshot = kind.merge(state.snapshot, newest);
     // a final snapshot of another tab replaces an error of this tab's polls
-    set({ ...changes, snapshot, ...(isFinal(snapshot) && { error: undefined, failureReason: undefined }) });
+    const noError = isFinal(snapshot) && { error: undefined, failureReason: undefined };
+    setState({ ...changes, snapshot, ...noError });
   }
 
-  function set(changes: Partial<WatchState<Task>>): void {
+  function setState(changes: Partial<WatchState<Task>>): void {
     const names = Object.keys(changes) as (keyof WatchState<Task>)[];
     if (names.every((key) => Object.is(state[key], changes[key]))) return;
     state = { ...state, ...changes };
@@ -291,7 +292,7 @@ function createLingeringUse(clock: Clock, open: () => void, close: () => void): 
 }
 
 /** Polls at the pace of the page until a snapshot is final and all tabs have it. */
-async function lead<Task>(
+async function pollAsLeader<Task>(
   clock: Clock,
   signal: AbortSignal,
   snapshots: () => AsyncIterable<Task>,
@@ -310,5 +311,4 @@ async function lead<Task>(
   await clock.sleep(LINGER_MS, signal);
 }
 
-/** Fields of a watch that does not poll. */
-const resting = { fetchStatus: "idle", pauseReason: undefined, nextPollAt: undefined } as const;
+const notPolling = { fetchStatus: "idle", pauseReason: undefined, nextPollAt: undefined } as const;

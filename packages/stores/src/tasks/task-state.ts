@@ -105,10 +105,10 @@ export interface TaskControl<State, Handle> extends TaskStore<State, Handle> {
   /**
    * Creates a task, unless one is in flight: see `whenBusy`. Never rejects.
    *
-   * @param first phase at the start
+   * @param firstPhase phase at the start
    */
   submit(
-    first: CreationStep["phase"],
+    firstPhase: CreationStep["phase"],
     create: (reporter: CreationReporter) => Promise<Handle | undefined>,
   ): Promise<State>;
 }

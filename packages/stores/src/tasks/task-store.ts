@@ -12,11 +12,10 @@ import type {
 } from "./task-state.js";
 import { type Snapshot, type TaskHandle, unwatched, type Watch, type WatchState } from "./watch-plan.js";
 
-/** State of a store: nothing, or exactly one of these fields. */
+/** State of a store: at most one of these fields is set. */
 interface Shown<State, Handle> {
   readonly creation?: Creation<State>;
-  /** Error of a creation. */
-  readonly refusal?: Error;
+  readonly creationError?: Error;
   readonly handle?: Handle;
 }
 
@@ -38,7 +37,7 @@ export function createTaskStore<
 >(
   kind: TaskKind<Task, Done, Handle>,
   client: Client,
-  read: () => TaskStoreOptions<Task, Handle, Done, State>,
+  readOptions: () => TaskStoreOptions<Task, Handle, Done, State>,
   {
     getWatch = (handle, known) =>
       getSharedWatch({
@@ -46,8 +45,8 @@ export function createTaskStore<
         client,
         known,
         getHandle: () => handle,
-        readSettings: read,
-        presence: read().presence,
+        readSettings: readOptions,
+        presence: readOptions().presence,
       }),
     createState,
     getProgress,
@@ -56,9 +55,9 @@ export function createTaskStore<
 ): TaskControl<State, Handle> {
   let shown: Shown<State, Handle> = {};
   /** Last state of the watch. It does not change while the store is not subscribed. */
-  let watched: WatchState<Task> = unwatched;
+  let watchState: WatchState<Task> = unwatched;
   /** The task to watch while the store is used; undefined after `detach`. */
-  let current: Handle | undefined;
+  let watchedHandle: Handle | undefined;
   let isUsed = false;
   let subscription: { readonly watch: Watch<Task>; readonly end: () => void } | undefined;
   const findFailure = memoizeLast((snapshot: Task | undefined) =>
@@ -72,7 +71,7 @@ export function createTaskStore<
     onUse() {
       const unregister = registerForget(client, reset);
       isUsed = true;
-      if (current) watch(current);
+      if (watchedHandle) watch(watchedHandle);
       store.flush();
       return () => {
         unregister();
@@ -85,15 +84,15 @@ export function createTaskStore<
   return {
     getSnapshot: store.getSnapshot,
     subscribe: store.subscribe,
-    submit(first, create) {
+    submit(firstPhase, create) {
       const state = store.getSnapshot();
       const ended = shown.creation?.ended;
       if (ended || createShownState().status === "pending")
-        return read().whenBusy === "reject"
+        return readOptions().whenBusy === "reject"
           ? Promise.resolve({ ...state, status: "error", error: new ConfigurationError(BUSY) })
           : (ended ?? Promise.resolve(state));
       forget();
-      const creation: Creation<State> = { step: { phase: first }, forgotten: new AbortController() };
+      const creation: Creation<State> = { step: { phase: firstPhase }, forgotten: new AbortController() };
       shown = { creation };
       creation.ended = endCreation(creation, create);
       store.flush();
@@ -109,25 +108,25 @@ export function createTaskStore<
     refetch() {
       const { handle } = shown;
       if (!handle) return;
-      if (!subscription) watched = { ...watched, error: undefined };
+      if (!subscription) watchState = { ...watchState, error: undefined };
       watch(handle).refetch();
       store.flush();
     },
     detach() {
-      const { snapshot, error } = watched;
+      const { snapshot, error } = watchState;
       stopWatching();
-      watched = { ...unwatched, snapshot, error };
+      watchState = { ...unwatched, snapshot, error };
       store.flush();
     },
     reset,
   };
 
   function createShownState(): State {
-    const { snapshot, error: watchError, ...rest } = watched;
-    const { creation, refusal } = shown;
+    const { snapshot, error: watchError, ...rest } = watchState;
+    const { creation, creationError } = shown;
     const handle = shown.handle && completeHandle(shown.handle);
     const data = snapshot && kind.toDone(snapshot);
-    const error = refusal ?? watchError ?? findFailure(snapshot);
+    const error = creationError ?? watchError ?? findFailure(snapshot);
     const status = data ? "success" : error ? "error" : creation || handle ? "pending" : "idle";
     const { phase = status === "pending" ? "processing" : undefined, progress } = creation?.step ?? {
       progress: data ? 1 : snapshot && getProgress?.(snapshot),
@@ -154,11 +153,11 @@ export function createTaskStore<
     const isReported = reporter.isReported();
     const isForgotten = !isShown();
     if (!isForgotten) {
-      shown = created instanceof Error ? { refusal: created } : {};
+      shown = created instanceof Error ? { creationError: created } : {};
       if (created && !(created instanceof Error)) show(created);
     }
     queueMicrotask(() => {
-      const { onCreate, onError } = read();
+      const { onCreate, onError } = readOptions();
       if (created instanceof Error) isReported && onError?.(created, store.getSnapshot());
       else if (created) onCreate?.(created);
     });
@@ -173,19 +172,19 @@ export function createTaskStore<
 
   /** Subscribes to a task while the store is used. Returns the watch. */
   function watch(handle: Handle): Watch<Task> {
-    current = handle;
+    watchedHandle = handle;
     if (subscription) return subscription.watch;
-    const found = getWatch(handle, watched);
+    const found = getWatch(handle, watchState);
     if (isUsed) subscription = { watch: found, end: found.subscribe(() => update(found)) };
     // after subscribing, because the first subscriber starts the watch
-    watched = found.getSnapshot();
+    watchState = found.getSnapshot();
     return found;
   }
 
   function update(found: Watch<Task>): void {
     const { status } = createShownState();
-    watched = found.getSnapshot();
-    if (status === "pending") reportEnd(watched, createShownState(), read);
+    watchState = found.getSnapshot();
+    if (status === "pending") reportEnd(watchState, createShownState(), readOptions);
     store.flush();
   }
 
@@ -195,9 +194,9 @@ export function createTaskStore<
   }
 
   function stopWatching(): void {
-    current = undefined;
+    watchedHandle = undefined;
     unsubscribe();
-    watched = unwatched;
+    watchState = unwatched;
   }
 
   function reset(): void {
@@ -222,24 +221,24 @@ const reported = new WeakSet<object>();
 function reportEnd<Data, State extends Pick<TaskState<Data, unknown>, "data" | "error">>(
   { error: watchError, snapshot }: WatchState<object>,
   state: State,
-  read: () => Pick<TaskStoreOptions<unknown, unknown, Data, State>, "onSuccess" | "onError">,
+  readOptions: () => Pick<TaskStoreOptions<unknown, unknown, Data, State>, "onSuccess" | "onError">,
 ): void {
   const { data, error } = state;
   const end = watchError ?? snapshot;
-  const { onSuccess, onError } = read();
+  const { onSuccess, onError } = readOptions();
   if (!end || !(data ? onSuccess : onError) || reported.has(end)) return;
   reported.add(end);
   queueMicrotask(() => {
-    if (data) read().onSuccess?.(data, state);
-    else if (error) read().onError?.(error, state);
+    if (data) readOptions().onSuccess?.(data, state);
+    else if (error) readOptions().onError?.(error, state);
   });
 }
 
-/** Memoizes the last call of `make` by the identity of its argument. */
-function memoizeLast<Thing, Result>(make: (thing: Thing) => Result): (thing: Thing) => Result {
-  let last: { thing: Thing; result: Result } | undefined;
-  return (thing) => {
-    if (!last || last.thing !== thing) last = { thing, result: make(thing) };
+/** Memoizes the last call of `compute` by the identity of its argument. */
+function memoizeLast<Input, Result>(compute: (input: Input) => Result): (input: Input) => Result {
+  let last: { input: Input; result: Result } | undefined;
+  return (input) => {
+    if (!last || last.input !== input) last = { input, result: compute(input) };
     return last.result;
   };
 }

@@ -38,8 +38,8 @@ export const unwatched: WatchState<never> = {
 export interface Watch<Snapshot> extends Store<WatchState<Snapshot>> {
   /** Polls now, even after an error. */
   readonly refetch: () => void;
-  /** Takes a snapshot that another tab has stored. */
-  readonly take: (snapshot: Snapshot) => void;
+  /** Adds a snapshot that another tab has stored. */
+  readonly addSnapshot: (snapshot: Snapshot) => void;
 }
 
 /** Options of {@link getSharedWatch}. */

@@ -90,16 +90,16 @@ const optionalCases: Cases = {
     if (!first.clear) return describeMissing("clear");
     const collection = createName("_");
     const below = ["", "/", "/a", "/a/b"].map((rest) => collection + rest);
-    const beside = ["s", "0", "-/a", ".", "%"].map((rest) => collection + rest);
+    const outside = ["s", "0", "-/a", ".", "%"].map((rest) => collection + rest);
     // names that an SQL pattern would match as well
-    beside.push(`${collection.slice(0, -1)}x/a`, collection.toUpperCase(), `/${collection}`);
-    for (const each of [...below, ...beside]) {
+    outside.push(`${collection.slice(0, -1)}x/a`, collection.toUpperCase(), `/${collection}`);
+    for (const each of [...below, ...outside]) {
       removeLater(each);
       await first.write(each, createRecords({ a: each, b: each }));
     }
     await first.clear(collection);
     for (const each of below) assertSame(await second.read(each), new Map(), `records of ${each}`);
-    for (const each of beside) assertSame((await second.read(each)).size, 2, `records of ${each}`);
+    for (const each of outside) assertSame((await second.read(each)).size, 2, `records of ${each}`);
     await first.clear(collection);
     await second.write(collection, createRecords({ a: "again" }));
     assertSame(await first.read(collection), createRecords({ a: "again" }), "records after the clearing");

@@ -24,8 +24,8 @@ export async function expectRejection(call: () => Promise<unknown>, what: string
   );
 }
 
-export function isSame(one: unknown, other: unknown): boolean {
-  return formatValue(one, Number.POSITIVE_INFINITY) === formatValue(other, Number.POSITIVE_INFINITY);
+export function isSame(a: unknown, b: unknown): boolean {
+  return formatValue(a, Number.POSITIVE_INFINITY) === formatValue(b, Number.POSITIVE_INFINITY);
 }
 
 /** Formats a value as JSON with sorted fields, and with values that JSON would omit. */

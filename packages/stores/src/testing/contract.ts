@@ -172,9 +172,9 @@ async function createContext(options: StorageContract, used: Used) {
       const what = `the report of ${formatValue(key)} as ${formatValue(record)}`;
       used.waits.add(what);
       await new Promise<void>((resolve) => {
-        const look = () => void (seen.has(key) && isSame(seen.get(key), record) && resolve());
-        waiting.add(look);
-        look();
+        const check = () => void (seen.has(key) && isSame(seen.get(key), record) && resolve());
+        waiting.add(check);
+        check();
       });
       used.waits.delete(what);
     }

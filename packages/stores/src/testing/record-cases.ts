@@ -12,7 +12,7 @@ const VALUES: readonly (readonly [value: unknown, read: unknown])[] = [
   ...["", "null", '{"a":1}', "\0", "é 👋", "\ud800", "x".repeat(100_000), 0, -1.5, 1e300, true, false, null],
   ...[[], {}, [[1, null, { deep: [true] }]], JSON.parse('{"__proto__":1,"constructor":2}')],
 ].map((value) => [value, value]);
-const FORMS: typeof VALUES = [
+const CONVERTED_VALUES: typeof VALUES = [
   [
     { at: new Date(0), gone: undefined, map: new Map([[1, 2]]), nan: Number.NaN },
     { at: "1970-01-01T00:00:00.000Z", map: {}, nan: null },
@@ -55,7 +55,7 @@ export const recordCases: Cases = {
     assertSame(await first.read(other), createRecords({ a: 1 }), "another collection");
   },
   async "reads each value as its JSON"({ first, second, collection }) {
-    const values = [...VALUES, ...FORMS];
+    const values = [...VALUES, ...CONVERTED_VALUES];
     await first.write(collection, new Map(values.map(([value], nth) => [`${nth}`, value])));
     const read = await second.read(collection);
     for (const [nth, [, expected]] of values.entries())

@@ -1,6 +1,6 @@
 import type { Client, RecordStorage, VideoRequest, VideoTask, VideoTaskHandle } from "@sluice/core";
 import { createStore, sendRequest, videos } from "@sluice/core/extend";
-import { createRenewal, isOutdated, renewLink } from "../archive/expiring-link.js";
+import { createRenewal, needsRenewal, renewLink } from "../archive/expiring-link.js";
 import { reportStorageFailure } from "../base/platform-limits.js";
 import { getClientStorage } from "../storage/client-storage.js";
 import { registerForget } from "../storage/forget.js";
@@ -39,10 +39,10 @@ export function getVideoTaskEntries(
   client: Client,
   { storage, presence }: Pick<VideoTaskStoreOptions, "storage" | "presence">,
 ): VideoTaskEntries {
-  const ofClient = entriesByClient.get(client) ?? new Map<RecordStorage | undefined, VideoTaskEntries>();
-  entriesByClient.set(client, ofClient);
-  const entries = ofClient.get(storage) ?? createEntries(client, storage, presence);
-  ofClient.set(storage, entries);
+  const byStorage = entriesByClient.get(client) ?? new Map<RecordStorage | undefined, VideoTaskEntries>();
+  entriesByClient.set(client, byStorage);
+  const entries = byStorage.get(storage) ?? createEntries(client, storage, presence);
+  byStorage.set(storage, entries);
   return entries;
 }
 
@@ -96,7 +96,7 @@ function createEntries(client: Client, given: RecordStorage | undefined, presenc
     watch: (
       task: VideoTaskHandle,
       readSettings: () => WatchSettings<VideoTask>,
-      seen: WatchState<VideoTask> = unwatched,
+      known: WatchState<VideoTask> = unwatched,
     ): Watch<VideoTask> =>
       getSharedWatch({
         kind: videos,
@@ -105,13 +105,13 @@ function createEntries(client: Client, given: RecordStorage | undefined, presenc
         readSettings,
         presence,
         // the entry may be restored later
-        getHandle: () => find(task.id)?.handle ?? task,
-        known: { snapshot: find(task.id)?.task ?? seen.snapshot, error: seen.error },
+        getHandle: () => findByTaskId(task.id)?.handle ?? task,
+        known: { snapshot: findByTaskId(task.id)?.task ?? known.snapshot, error: known.error },
         renewal: createRenewal(client),
         onChange: (state) => saveState(task.id, state),
       }),
     /** Returns the handle of a task that was submitted here. */
-    getHandle: (id: string) => find(id)?.handle,
+    getHandle: (id: string) => findByTaskId(id)?.handle,
     remove(key: string): void {
       const { handle } = entries.get(key) ?? {};
       // the task is removed here, even if the proxy is unreachable
@@ -135,7 +135,7 @@ function createEntries(client: Client, given: RecordStorage | undefined, presenc
   }
 
   /** Finds the entry of a task. */
-  function find(id: string): VideoTaskEntry | undefined {
+  function findByTaskId(id: string): VideoTaskEntry | undefined {
     return [...entries.values()].find(({ handle }) => handle?.id === id);
   }
 
@@ -164,12 +164,12 @@ function createEntries(client: Client, given: RecordStorage | undefined, presenc
     if (!storage) return;
     storage.subscribe(COLLECTION, (changes) => void merge(changes, false));
     const before = signOuts;
-    const take = async (records: ReadonlyMap<string, unknown>) => {
+    const handleRecords = async (records: ReadonlyMap<string, unknown>) => {
       if (signOuts > before) return;
       await merge(records, true);
       for (const { key, task } of listNewest()) if (hasExpired(task)) void drop(key);
     };
-    await readWhenPossible(client, () => storage.read(COLLECTION), take, report);
+    await readWhenPossible(client, () => storage.read(COLLECTION), handleRecords, report);
   }
 
   /** Merges records of the storage or another tab. */
@@ -182,7 +182,7 @@ function createEntries(client: Client, given: RecordStorage | undefined, presenc
       const entry = entries.get(key);
       // the gateway may no longer know the task
       const end = findEnd(entry);
-      if (end && entry?.handle) watches.get(entry.handle.id)?.watch.take(end);
+      if (end && entry?.handle) watches.get(entry.handle.id)?.watch.addSnapshot(end);
       if (!isNewer || copy.entry.state !== "submitting") continue;
       void showSubmission(copy.entry, markAfterSubmission(client, copy.entry));
       // the tab of a change event is open, but the tab of a restored entry may be closed
@@ -203,9 +203,9 @@ function createEntries(client: Client, given: RecordStorage | undefined, presenc
     if (!isNewer && !known) return false;
     const merged = isNewer || !known ? addEnd(copy, known) : addEnd(known, copy);
     entries.set(key, merged);
-    const [isEnd, isKnown] = [findEnd(copy) !== undefined, findEnd(known) !== undefined];
-    // only one of both has the end, so that the storage may lack it
-    if (known && isEnd !== isKnown && !(isNewer && isEnd)) void put(merged);
+    const [hasCopyEnded, hasEntryEnded] = [findEnd(copy) !== undefined, findEnd(known) !== undefined];
+    // the storage may lack the end if only the entry or only the copy has it
+    if (known && hasCopyEnded !== hasEntryEnded && !(isNewer && hasCopyEnded)) void put(merged);
     return isNewer;
   }
 
@@ -219,14 +219,14 @@ function createEntries(client: Client, given: RecordStorage | undefined, presenc
 
   /** Stores the state of a watch in the entry of its task. */
   function saveState(id: string, { snapshot, error }: WatchState<VideoTask>): void {
-    const entry = find(id);
+    const entry = findByTaskId(id);
     if (!entry || snapshot === undefined || (snapshot === entry.task && error === entry.error)) return;
     const { error: _, ...rest } = entry;
     void put({ ...rest, task: snapshot, ...(error && { error }) });
   }
 
   async function renewEntry(entry: VideoTaskEntry): Promise<void> {
-    if (!isOutdated(entry.task)) return;
+    if (!needsRenewal(entry.task)) return;
     const task = await renewLink(client, entry.task);
     // skips an entry that was removed or changed during the renewal
     if (entries.get(entry.key) === entry) void put({ ...entry, task });

@@ -22,10 +22,10 @@ export interface VideoTaskList extends Store<readonly VideoTaskEntry[]> {
 export function createVideoTaskList(client: Client, options: VideoTaskListOptions = {}): VideoTaskList {
   noteOptions("createVideoTaskList or useVideoTasks", options, client);
   const entries = getVideoTaskEntries(client, options);
-  const settings = () => options;
-  const watching = new Map<string, () => void>();
+  const readSettings = () => options;
+  const subscriptions = new Map<string, () => void>();
   /** Aborts the wait for the next link that expires. */
-  let waking = new AbortController();
+  let wakeUp = new AbortController();
   const store = createStore(entries.getSnapshot, {
     clock: client.clock,
     onUse() {
@@ -34,9 +34,9 @@ export function createVideoTaskList(client: Client, options: VideoTaskListOption
       watchUnfinished();
       return () => {
         unsubscribeEntries();
-        waking.abort();
-        for (const unsubscribe of watching.values()) unsubscribe();
-        watching.clear();
+        wakeUp.abort();
+        for (const unsubscribe of subscriptions.values()) unsubscribe();
+        subscriptions.clear();
       };
     },
   });
@@ -45,26 +45,28 @@ export function createVideoTaskList(client: Client, options: VideoTaskListOption
   function watchUnfinished(): void {
     watchAll();
     store.flush();
-    waking.abort();
-    waking = new AbortController();
+    wakeUp.abort();
+    wakeUp = new AbortController();
     const now = Date.now();
-    const lives = entries.getSnapshot().map(({ task }) => getRenewalTime(task) - now);
-    callAfter(client.clock, Math.min(...lives.filter((ms) => ms > 0)), waking.signal, watchUnfinished);
+    const waits = entries.getSnapshot().map(({ task }) => getRenewalTime(task) - now);
+    callAfter(client.clock, Math.min(...waits.filter((ms) => ms > 0)), wakeUp.signal, watchUnfinished);
   }
 
   function watchAll(): void {
-    const open = entries.getSnapshot().filter(({ task }) => !isSettled(task));
-    const unfinished = new Map(open.flatMap(({ handle }) => (handle ? [[handle.id, handle] as const] : [])));
-    for (const [id, unsubscribe] of watching) {
+    const active = entries.getSnapshot().filter(({ task }) => !isSettled(task));
+    const unfinished = new Map(
+      active.flatMap(({ handle }) => (handle ? [[handle.id, handle] as const] : [])),
+    );
+    for (const [id, unsubscribe] of subscriptions) {
       if (unfinished.has(id)) continue;
       unsubscribe();
-      watching.delete(id);
+      subscriptions.delete(id);
     }
     for (const [id, handle] of unfinished)
-      if (!watching.has(id))
-        watching.set(
+      if (!subscriptions.has(id))
+        subscriptions.set(
           id,
-          entries.watch(handle, settings).subscribe(() => {}),
+          entries.watch(handle, readSettings).subscribe(() => {}),
         );
   }
 }

@@ -30,12 +30,14 @@ export function parseCopy(key: string, record: unknown): EntryCopy | undefined {
     VideoTaskEntry & EntryCopy
   >(record);
   const { handle, task, error } = (isRecord(record) ? record : {}) as Record<string, unknown>;
-  const known = pickFields<VideoTaskHandle>(handle);
-  const seen = pickFields<VideoTask & { url: string }>(task);
-  const isShown = seen.id && STATES.test(seen.state ?? "") && (seen.state !== "succeeded" || seen.url);
+  const handleCopy = pickFields<VideoTaskHandle>(handle);
+  const taskCopy = pickFields<VideoTask & { url: string }>(task);
+  const isValid =
+    taskCopy.id && STATES.test(taskCopy.state ?? "") && (taskCopy.state !== "succeeded" || taskCopy.url);
   const isComplete =
     rest.key === key && model !== undefined && submittedAt !== undefined && revision !== undefined;
-  if (!known.id && !(isComplete && (state === "submitting" || state === "unconfirmed"))) return undefined;
+  if (!handleCopy.id && !(isComplete && (state === "submitting" || state === "unconfirmed")))
+    return undefined;
   const entry = {
     key,
     model: model ?? "",
@@ -43,23 +45,23 @@ export function parseCopy(key: string, record: unknown): EntryCopy | undefined {
     ...(label !== undefined && { label }),
     // the key of the entry is sent as a header, so that only valid header text is accepted
     ...(fingerprint !== undefined && /^[\w-]{1,255}$/.test(key) && { fingerprint }),
-    state: known.id ? "created" : state,
-    ...(known.id && { handle: known }),
-    ...(isShown && { task: seen }),
+    state: handleCopy.id ? "created" : state,
+    ...(handleCopy.id && { handle: handleCopy }),
+    ...(isValid && { task: taskCopy }),
     ...(isRecord(error) && { error: Object.assign(new Error(), pickFields(error)) }),
   };
-  // other numbers can't be incremented, or would be older than every copy
+  // a fraction or a negative number can't count changes
   const isCount = Number.isSafeInteger(revision) && Number(revision) >= 0;
   return { entry: entry as VideoTaskEntry, revision: isCount ? (revision as number) : 0 };
 }
 
 const STATES = /^(queued|running|unknown|result-pending|succeeded|failed)$/;
-const NUMBERS = /At$|Until$|^(progress|revision)$/;
+const NUMBER_FIELDS = /At$|Until$|^(progress|revision)$/;
 
 /** Picks the fields of a record that have the right type: times and counts are numbers, all others are text. */
 function pickFields<Fields>(record: unknown): Partial<Fields> {
   const fits = ([name, value]: [string, unknown]) =>
-    typeof value === (NUMBERS.test(name) ? "number" : "string");
+    typeof value === (NUMBER_FIELDS.test(name) ? "number" : "string");
   return Object.fromEntries(Object.entries(isRecord(record) ? record : {}).filter(fits)) as Partial<Fields>;
 }
 

@@ -8,7 +8,7 @@ import {
 import { assertVideoRequest, createOptionsReader, noteOptions, videos } from "@sluice/core/extend";
 import type { RequestFor } from "@sluice/core/schemas";
 import { pickRequestOptions } from "../base/request-options.js";
-import { hasFiles, loadFileCode, type WithFiles } from "../files/request-files.js";
+import { hasFiles, loadUploadCode, type WithFiles } from "../files/request-files.js";
 import type { CreationReporter, TaskStore } from "../tasks/task-state.js";
 import { createTaskStore } from "../tasks/task-store.js";
 import { getVideoTaskEntries } from "./entries.js";
@@ -61,10 +61,10 @@ export function createVideoTaskStore(
   options: VideoTaskStoreOptions | (() => VideoTaskStoreOptions) = {},
 ): VideoTaskStore {
   noteOptions("createVideoTaskStore or useVideoTask", options, client);
-  const read = createOptionsReader(options);
-  const entries = getVideoTaskEntries(client, read());
-  const { submit, ...store } = createTaskStore(videos, client, read, {
-    getWatch: (handle, known) => entries.watch(handle, read, known),
+  const readOptions = createOptionsReader(options);
+  const entries = getVideoTaskEntries(client, readOptions());
+  const { submit, ...store } = createTaskStore(videos, client, readOptions, {
+    getWatch: (handle, known) => entries.watch(handle, readOptions, known),
     completeHandle: (handle) => entries.getHandle(handle.id) ?? handle,
     getProgress: ({ progress }) => progress,
     createState: (state, task): VideoTaskState => ({ ...state, task }),
@@ -73,8 +73,8 @@ export function createVideoTaskStore(
     ...store,
     create: (given, { label, checks } = {}) =>
       submit("creating", async (reporter) => {
-        const ofStore = pickRequestOptions(read());
-        const options = { ...ofStore, checks: checks ?? ofStore.checks };
+        const storeOptions = pickRequestOptions(readOptions());
+        const options = { ...storeOptions, checks: checks ?? storeOptions.checks };
         const request = await prepareRequest(client, given as VideoRequest, options, reporter);
         const { handle } = await entries.submit(request, {
           ...options,
@@ -99,7 +99,7 @@ async function prepareRequest(
   { signal, show }: Pick<CreationReporter, "signal" | "show">,
 ): Promise<VideoRequest> {
   // a request without files is checked in the task of the click
-  const files = hasFiles(request) ? await loadFileCode(client) : undefined;
+  const files = hasFiles(request) ? await loadUploadCode(client) : undefined;
   assertVideoRequest(client, files ? files.replaceFiles(request) : request, options);
   // `checks: false` skips the media, too
   const issues = options.checks === false ? [] : await client.uploads?.check?.(request, { signal });

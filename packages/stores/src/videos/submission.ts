@@ -19,7 +19,7 @@ export interface SubmissionOptions extends StoreRequestOptions {
   readonly unsentSignal: AbortSignal;
 }
 
-/** The entries, as a submission uses them. */
+/** The entries of a client, as a submission uses them. */
 interface OpenEntries {
   readonly listNewest: () => readonly VideoTaskEntry[];
   readonly put: (entry: VideoTaskEntry) => Promise<void>;
@@ -51,23 +51,23 @@ export async function submitVideoTask(
   const { model = "" } = request as Partial<VideoRequest>;
   const submittedAt = repeated?.submittedAt ?? Date.now();
   const entry = { key, model, submittedAt, ...(label !== undefined && { label }) };
-  const open = { ...entry, ...(fingerprint !== undefined && { fingerprint }) };
-  let settled: VideoTaskEntry = { ...open, state: "submitting" };
+  const repeatable = { ...entry, ...(fingerprint !== undefined && { fingerprint }) };
+  let result: VideoTaskEntry = { ...repeatable, state: "submitting" };
   const call = cancelWith(client, unsentSignal);
   // held until the entry has its result, so that other tabs know that this tab still waits
   await withLock(client, createLockName(client, key), unsentSignal, async () => {
-    await put(settled);
+    await put(result);
     try {
-      const sent = { ...options, signal: call.signal, idempotencyKey: key, checks: false };
-      const handle = await createVideoTask(call.client, request, sent);
-      settled = { ...entry, state: "created", handle };
+      const sendOptions = { ...options, signal: call.signal, idempotencyKey: key, checks: false };
+      const handle = await createVideoTask(call.client, request, sendOptions);
+      result = { ...entry, state: "created", handle };
     } catch (error) {
-      const known = isGatewayError(error) ? error : undefined;
-      const billing = known?.billing ?? call.billing();
+      const gatewayError = isGatewayError(error) ? error : undefined;
+      const billing = gatewayError?.billing ?? call.billing();
       // a task with an id exists, even if another step failed
-      if (known?.handle) settled = { ...entry, state: "created", handle: known.handle };
+      if (gatewayError?.handle) result = { ...entry, state: "created", handle: gatewayError.handle };
       else {
-        const unconfirmed = canReuseKey(error, billing) ? open : entry;
+        const unconfirmed = canReuseKey(error, billing) ? repeatable : entry;
         // a rejected or unsent repetition says nothing about the first request
         if (billing === "maybe" || repeated)
           await put({ ...unconfirmed, state: "unconfirmed", error: toError(error) });
@@ -77,25 +77,25 @@ export async function submitVideoTask(
     } finally {
       call.end();
     }
-    await put(settled);
+    await put(result);
   });
-  return settled;
+  return result;
 }
 
 /** Finds the newest entry of the same request without a result: it is unconfirmed, or its tab was closed. */
 async function findOpenEntry(
   client: Client,
-  newest: () => readonly VideoTaskEntry[],
+  listNewest: () => readonly VideoTaskEntry[],
   fingerprint: string,
 ): Promise<VideoTaskEntry | undefined> {
   const isSame = (entry: VideoTaskEntry) => entry.fingerprint === fingerprint;
-  for (const { key, state } of newest().filter(isSame)) {
+  for (const { key, state } of listNewest().filter(isSame)) {
     if (state !== "unconfirmed") {
       if ((await isLocked(client, createLockName(client, key))) !== false) continue;
       // its tab was closed, or has just written the result
       await client.clock.sleep(PROPAGATION_MS);
     }
-    const entry = newest().find((each) => each.key === key);
+    const entry = listNewest().find((newest) => newest.key === key);
     if (entry && isSame(entry)) return entry;
   }
   return undefined;
