@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
  */
 
 /** Packages of `tests/package.json`, without rxjs: AG-UI pins its version. */
-const known = [
+const installed = [
   "@ag-ui/client",
   "@assistant-ui/react",
   "@sveltejs/vite-plugin-svelte",
@@ -24,9 +24,9 @@ const known = [
 const large = ["@copilotkit/core", "@react-native-async-storage/async-storage", "expo"];
 
 const tests = ["--filter", "@sluice/tests"];
-runPnpm(...tests, "update", "--latest", ...known);
+runPnpm(...tests, "update", "--latest", ...installed);
 runPnpm(...tests, "add", "--save-dev", "--ignore-scripts", ...large);
-runPnpm(...tests, "list", "--depth", "0", ...known, ...large);
+runPnpm(...tests, "list", "--depth", "0", ...installed, ...large);
 runPnpm("run", "test", "--recipes");
 
 function runPnpm(...args: string[]): void {

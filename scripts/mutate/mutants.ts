@@ -114,8 +114,8 @@ function listChanges(node: Node, source: string): (readonly [Node, string])[] {
     case "BinaryExpression":
     case "LogicalExpression": {
       if (operator === "??") return [[node, getText(left)]];
-      const other = operators[String(operator)];
-      return other ? [[node, `(${getText(left)} ${other} ${getText(right)})`]] : [];
+      const replacement = operators[String(operator)];
+      return replacement ? [[node, `(${getText(left)} ${replacement} ${getText(right)})`]] : [];
     }
     case "IfStatement":
     case "ConditionalExpression":

@@ -75,11 +75,11 @@ test("a video in two tabs is pushed to both, polled by one object, and found aga
     return seen;
   };
   const reload = new AbortController();
-  const left = states({ signal: reload.signal }).catch((error: Error) => error.name);
+  const disconnected = states({ signal: reload.signal }).catch((error: Error) => error.name);
   const stayed = states();
   await listening;
   reload.abort();
-  expect(await left).toBe("AbortError");
+  expect(await disconnected).toBe("AbortError");
   const back = states();
   ahead += 10 * 60_000;
   for (const seen of await Promise.all([stayed, back])) expect(seen.at(-1)).toBe("succeeded");

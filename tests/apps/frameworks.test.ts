@@ -38,16 +38,16 @@ type Readable = (store: Store<ChatState>) => { subscribe(run: (state: ChatState)
 test("Svelte: a subscriber gets the state at once, then each change, until it unsubscribes", async () => {
   const { readable } = (await adapter("svelte", "readable")) as { readable: Readable };
   const chat = createChat();
-  const seen: ChatState[] = [];
-  const unsubscribe = readable(chat).subscribe((state) => seen.push(state));
-  expect(seen).toEqual([chat.getSnapshot()]);
+  const states: ChatState[] = [];
+  const unsubscribe = readable(chat).subscribe((state) => states.push(state));
+  expect(states).toEqual([chat.getSnapshot()]);
   await chat.send("Hello");
-  expect(seen.at(-1)).toBe(chat.getSnapshot());
-  expect(seen.at(-1)?.messages).toHaveLength(2);
+  expect(states.at(-1)).toBe(chat.getSnapshot());
+  expect(states.at(-1)?.messages).toHaveLength(2);
   unsubscribe();
-  const { length } = seen;
+  const { length } = states;
   chat.reset();
-  expect(seen).toHaveLength(length);
+  expect(states).toHaveLength(length);
 });
 
 test("Solid: `from` has each change, and ends the subscription with its owner", async () => {

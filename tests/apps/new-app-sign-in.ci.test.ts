@@ -102,9 +102,9 @@ describe("a link in production", () => {
   });
 
   test("A link of another secret and an expired link open nothing", async () => {
-    const other = await token("invite", "ada", "another secret of 32 characters or more");
+    const foreign = await token("invite", "ada", "another secret of 32 characters or more");
     const expired = await sign("invite", "ada", -60, env.SESSION_SECRET);
-    for (const link of [other, expired, "nonsense"])
+    for (const link of [foreign, expired, "nonsense"])
       expect((await session(env.APP_URL, link)).status).toBe(401);
   });
 

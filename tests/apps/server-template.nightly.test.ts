@@ -67,9 +67,9 @@ describe.each(Object.entries(runtimes))("the server on %s", { timeout: 90_000 },
     expect(error?.message).toContain("the rest of this response is lost; send the request again");
     expect(listRequests()).toHaveLength(1);
 
-    const lost = 'sluice_jobs_total{job="chat",model="delta-5.3",outcome="lost"}';
+    const lostJobs = 'sluice_jobs_total{job="chat",model="delta-5.3",outcome="lost"}';
     const spent = async () => (await readMetrics(await target()))['sluice_spent_total{model="delta-5.3"}'];
-    await expect.poll(async () => readMetrics(await target()), PATIENCE).toMatchObject({ [lost]: "1" });
+    await expect.poll(async () => readMetrics(await target()), PATIENCE).toMatchObject({ [lostJobs]: "1" });
     const { budgets } = await (await request("/api/v1/budget")).json();
     expect(budgets[0]).toMatchObject({ reserved: 0, spent: Number(await spent()) });
     expect(await chat.send("And now?")).toMatchObject({ outcome: "complete" });

@@ -41,8 +41,8 @@ testClient("Hugging Face", ({ baseURL, apiKey }): Client => {
       let text = "";
       let tokens: number | undefined;
       const request = toRequest(call, { stream_options: { include_usage: true } });
-      const given = call.signal && { signal: call.signal };
-      for await (const { choices, usage } of inference.chatCompletionStream(request, given)) {
+      const options = call.signal && { signal: call.signal };
+      for await (const { choices, usage } of inference.chatCompletionStream(request, options)) {
         tokens = usage?.total_tokens ?? tokens;
         const piece = choices[0]?.delta.content;
         if (!piece) continue;

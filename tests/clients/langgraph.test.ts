@@ -15,10 +15,10 @@ testClient("LangGraph", (access): Client => {
     let text = "";
     let tokens = 0;
     const { onPiece, signal } = call;
-    const given = { streamMode: "messages" as const, ...(signal && { signal }) };
+    const options = { streamMode: "messages" as const, ...(signal && { signal }) };
     const stream = await createAgent(access, call, tools).stream(
       { messages: langChainMessages(call) },
-      given,
+      options,
     );
     for await (const [message] of stream) {
       tokens += countTokens(message);

@@ -16,13 +16,13 @@ test("Each page, script, style and image exists below the path", () => {
   const files = new Set(globSync("**/*.*", { cwd: folder }).map((path) => path.replaceAll("\\", "/")));
   const pages = [...files].filter((path) => path.endsWith(".html"));
   expect(pages.length).toBeGreaterThan(60);
-  const lost = pages.flatMap((page) =>
+  const broken = pages.flatMap((page) =>
     listLinks(readFileSync(join(folder, page), "utf8"))
       .map((link) => [link, new URL(link, `https://docs.test${base}${page}`)] as const)
       .filter(([, { pathname }]) => !pathname.startsWith(base) || !isThere(pathname.slice(base.length)))
       .map(([link]) => `${page} → ${link}`),
   );
-  expect(lost).toEqual([]);
+  expect(broken).toEqual([]);
 
   function isThere(path: string): boolean {
     return [path, `${path}index.html`, `${path}.html`].some((name) => files.has(decodeURI(name)));

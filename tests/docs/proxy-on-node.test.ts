@@ -13,7 +13,7 @@ import { GATEWAY_KEY, openNetwork } from "../support/recipe-network.ts";
 
 const files = writeFilesOfPage("docs/guides/where-data-is-stored.md");
 const network = globalThis.fetch;
-const open: Server[] = [];
+const openServers: Server[] = [];
 let emulator: Emulator;
 
 beforeAll(() => {
@@ -27,7 +27,7 @@ beforeEach(() => {
 afterEach(() => vi.unstubAllGlobals());
 afterAll(async () => {
   vi.unstubAllEnvs();
-  for (const server of open) server.close().closeAllConnections();
+  for (const server of openServers) server.close().closeAllConnections();
   const { host } = await files<{ host: { close(): Promise<void> } }>("src/proxy.ts");
   await host.close();
 });
@@ -41,7 +41,7 @@ describe.each(Object.entries(frameworks))("the proxy in %s", (_, start) => {
   let baseURL = "";
   beforeAll(async () => {
     const server = await start();
-    open.push(server);
+    openServers.push(server);
     if (!server.listening) await once(server, "listening");
     baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api`;
   });

@@ -22,7 +22,7 @@ interface Target {
 
 const files = writeFilesOfPage("docs/start/scripts.md");
 const network = globalThis.fetch as Fetch;
-const open: Server[] = [];
+const openServers: Server[] = [];
 let emulator: Emulator;
 
 beforeAll(() => void vi.stubEnv("GATEWAY_API_KEY", GATEWAY_KEY));
@@ -32,7 +32,7 @@ beforeEach(() => {
 afterEach(() => vi.unstubAllGlobals());
 afterAll(() => {
   vi.unstubAllEnvs();
-  for (const server of open) server.close().closeAllConnections();
+  for (const server of openServers) server.close().closeAllConnections();
 });
 
 const frameworks: Readonly<Record<string, () => Promise<Target>>> = {
@@ -46,7 +46,7 @@ const frameworks: Readonly<Record<string, () => Promise<Target>>> = {
 const inProcess = (fetch: Fetch) => ({ baseURL: "https://app.example.com/api", fetch });
 
 async function onSocket(server: Server): Promise<Target> {
-  open.push(server);
+  openServers.push(server);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;

@@ -27,7 +27,7 @@ let emulator: ReturnType<typeof createEmulator>;
 let owner = "";
 let requests = 0;
 let isAway = false;
-const open: ChatStore[] = [];
+const openChats: ChatStore[] = [];
 
 beforeAll(async () => {
   server = await startPostgres();
@@ -56,7 +56,7 @@ beforeEach(() => {
   vi.stubGlobal("EventSource", EventSourceOfTests);
 });
 afterEach(() => {
-  for (const chat of open.splice(0)) chat.close();
+  for (const chat of openChats.splice(0)) chat.close();
   vi.unstubAllGlobals();
 });
 
@@ -81,7 +81,7 @@ async function openDevice(drafts = memoryStorage()) {
 
 function openChat(storage: ChatStorage, client = createClient(emulator.clientOptions)): ChatStore {
   const chat = createChatStore(client, { id: "trip", model: "delta-5.3", storage });
-  open.push(chat);
+  openChats.push(chat);
   chat.subscribe(() => {});
   return chat;
 }

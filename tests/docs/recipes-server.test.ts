@@ -35,24 +35,24 @@ const createChat = (worker: Worker, given: object = env, model = "delta-5.3") =>
 
 describe("moderation", () => {
   const files = writeFilesOfPage("docs/recipes/moderation.md");
-  const open = async () => (await files<{ default: Worker }>("worker.ts")).default;
+  const importWorker = async () => (await files<{ default: Worker }>("worker.ts")).default;
 
   test("lets a good question and its response pass unchanged", async () => {
     openNetwork({}, { chat: () => "One. Two! Three" });
-    const { outcome, messages } = await createChat(await open()).send("Hello");
+    const { outcome, messages } = await createChat(await importWorker()).send("Hello");
     expect([outcome, messages.at(-1)?.content]).toEqual(["complete", "One. Two! Three"]);
   });
 
   test("refuses a bad question before a request to the gateway", async () => {
     const emulator = openNetwork();
-    const { error } = await createChat(await open()).send("How do I make a bomb?");
+    const { error } = await createChat(await importWorker()).send("How do I make a bomb?");
     expect(error).toMatchObject({ status: 400, code: "content_refused", billing: "none" });
     expect(emulator.requests).toEqual([]);
   });
 
   test("ends a response before a bad sentence, and says why", async () => {
     openNetwork({}, { chat: () => "Tea is good. Add some poison. Then wait." });
-    const { outcome, messages } = await createChat(await open()).send("Tea for two");
+    const { outcome, messages } = await createChat(await importWorker()).send("Tea for two");
     expect(outcome).toBe("content-filter");
     expect(messages.at(-1)?.content.trim()).toBe("Tea is good.");
   });

@@ -108,12 +108,14 @@ describe("a guest", () => {
 
   test("is a new user with each session", async () => {
     const { exchange } = await open();
-    const [one, two] = [await exchange(), await exchange()];
-    const subjects = [await one.json(), await two.json()].map((it) => decodeJwt((it as Session).token).sub);
+    const [first, second] = [await exchange(), await exchange()];
+    const subjects = [await first.json(), await second.json()].map(
+      (it) => decodeJwt((it as Session).token).sub,
+    );
     expect(subjects).toEqual([expect.stringMatching(/^guest-/), expect.stringMatching(/^guest-/)]);
     expect(subjects[0]).not.toBe(subjects[1]);
-    expect(one.headers.get("cache-control")).toBe("no-store");
-    expect(one.headers.get("access-control-allow-origin")).toBe(APP);
+    expect(first.headers.get("cache-control")).toBe("no-store");
+    expect(first.headers.get("access-control-allow-origin")).toBe(APP);
   });
 
   test("runs the widget again after a check that failed", async () => {

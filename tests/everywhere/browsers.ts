@@ -69,13 +69,13 @@ export async function withPage<Result>(
     env: { ...process.env, HOME: profile, GTK_A11Y: "none" },
   });
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-  const gone = exited.then((): never => {
+  const crashed = exited.then((): never => {
     throw new Error(`${name} ended before its page did`);
   });
   try {
-    return await Promise.race([work(), gone]);
+    return await Promise.race([work(), crashed]);
   } finally {
-    gone.catch(() => {});
+    crashed.catch(() => {});
     if (child.exitCode === null && child.pid) process.kill(-child.pid, "SIGKILL");
     await exited;
     rmSync(profile, { recursive: true, force: true, maxRetries: 5 });

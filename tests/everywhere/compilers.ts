@@ -53,23 +53,24 @@ export interface Compilation {
 
 /** Copies the program into a project that a package manager has installed, with each setting's `tsconfig`. */
 export function copyProgram(folder: string): void {
-  const at = join(folder, "program");
-  cpSync(join(import.meta.dirname, "program"), at, { recursive: true });
+  const programFolder = join(folder, "program");
+  cpSync(join(import.meta.dirname, "program"), programFolder, { recursive: true });
   const imports = entries.map((entry, number) => `export * as name${number} from "${entry}";\n`);
-  writeFileSync(join(at, "entries.ts"), imports.join(""));
-  for (const setting of settings) writeFileSync(join(at, nameFile(setting)), createConfig(setting));
+  writeFileSync(join(programFolder, "entries.ts"), imports.join(""));
+  for (const setting of settings)
+    writeFileSync(join(programFolder, nameFile(setting)), createConfig(setting));
 }
 
 /** Compiles the program of a project with one TypeScript, in each of `settings`. */
 export function compile(folder: string, typescript: string): Compilation {
   const manifest = compilers.get(typescript)?.() ?? "";
   const tsc = join(dirname(manifest), "bin/tsc");
-  const at = join(folder, "program");
+  const programFolder = join(folder, "program");
   return {
     version: JSON.parse(readFileSync(manifest, "utf8")).version,
     problems: settings.map((setting) => {
       try {
-        return run([process.execPath, tsc, "-p", nameFile(setting)], at);
+        return run([process.execPath, tsc, "-p", nameFile(setting)], programFolder);
       } catch (error) {
         return String(error);
       }

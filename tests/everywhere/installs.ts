@@ -25,18 +25,18 @@ const OTHERS = /Unknown (?:user|env|project|builtin) config|YN0092|Done with war
 /** Installs the tarballs with each package manager; a warning is a problem. */
 export function installEverywhere(folder: string, tarballs: ReadonlyMap<string, string>): Outcome[] {
   return managers.map(({ name, install, version }) => {
-    const at = join(folder, `with-${name}`);
+    const projectFolder = join(folder, `with-${name}`);
     const settings = createYarnSettings(folder);
-    mkdirSync(at, { recursive: true });
+    mkdirSync(projectFolder, { recursive: true });
     const attempt = attempted(() => {
-      writeProject(at, tarballs);
+      writeProject(projectFolder, tarballs);
       // without this file, Yarn treats the folder as a part of this repository
-      if (name === "Yarn") writeFileSync(join(at, "yarn.lock"), "");
-      const printed = run(install, at, settings).split("\n");
+      if (name === "Yarn") writeFileSync(join(projectFolder, "yarn.lock"), "");
+      const printed = run(install, projectFolder, settings).split("\n");
       const warnings = printed.filter((line) => /\bwarn|deprecat/i.test(line) && !OTHERS.test(line));
       if (warnings.length > 0) throw new Error(warnings.join("\n"));
     });
-    return { name, version: lastLine(run(version, at, settings)), problem: attempt };
+    return { name, version: lastLine(run(version, projectFolder, settings)), problem: attempt };
   });
 }
 
@@ -50,10 +50,10 @@ export function checkWithDeno(folder: string): Outcome {
 
 /** Lets JSR check the packages as it does before it publishes them: types that it has to infer are a problem. */
 export function checkForJSR(folder: string): Outcome {
-  const at = join(folder, "jsr");
-  writeForJSR(at);
+  const projectFolder = join(folder, "jsr");
+  writeForJSR(projectFolder);
   const problem = attempted(() => {
-    const printed = run([deno, "publish", "--dry-run", "--allow-dirty"], at);
+    const printed = run([deno, "publish", "--dry-run", "--allow-dirty"], projectFolder);
     if (/^warning/im.test(printed)) throw new Error(printed);
   });
   return { name: "`deno publish --dry-run`", version: denoVersion(), problem };

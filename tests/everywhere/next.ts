@@ -56,16 +56,16 @@ async function withNext<Result>(
   { folder, servers }: Setup,
   work: (address: string) => Promise<Result>,
 ): Promise<Result> {
-  const at = join(folder, "next");
+  const appFolder = join(folder, "next");
   const next = [process.execPath, join(folder, "node_modules/next/dist/bin/next")];
-  if (!existsSync(join(at, ".next/BUILD_ID")))
-    run([...next, "build"], at, { NODE_ENV: "production", NEXT_TELEMETRY_DISABLED: "1" });
+  if (!existsSync(join(appFolder, ".next/BUILD_ID")))
+    run([...next, "build"], appFolder, { NODE_ENV: "production", NEXT_TELEMETRY_DISABLED: "1" });
   // another process may use the port before the app does
-  for (let left = 5; left > 0; left -= 1) {
+  for (let attemptsLeft = 5; attemptsLeft > 0; attemptsLeft -= 1) {
     const address = `http://127.0.0.1:${await freePort()}`;
     const [program = "", ...args] = [...next, "start", "-H", "127.0.0.1", "-p", new URL(address).port];
     const child = spawn(program, args, {
-      cwd: at,
+      cwd: appFolder,
       env: { ...process.env, NODE_ENV: "production", GATEWAY_URL: servers.gateway, PAGE_ORIGIN: address },
       stdio: ["ignore", "pipe", "inherit"],
     });

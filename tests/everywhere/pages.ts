@@ -47,9 +47,12 @@ export async function servePages(folder: string): Promise<Pages> {
     requested: () => paths.splice(0),
     report: () =>
       new Promise((resolve, reject) => {
-        const late = setTimeout(() => reject(new Error("the page sent no report in three minutes")), 180_000);
+        const timer = setTimeout(
+          () => reject(new Error("the page sent no report in three minutes")),
+          180_000,
+        );
         receive = (report) => {
-          clearTimeout(late);
+          clearTimeout(timer);
           resolve(report);
         };
       }),

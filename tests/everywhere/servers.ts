@@ -53,14 +53,18 @@ export async function startServers(folder: string, pageOrigin: string): Promise<
 }
 
 async function startWorkerd(folder: string, variables: Readonly<Record<string, string>>) {
-  const at = join(folder, "workerd");
-  mkdirSync(at, { recursive: true });
+  const workerdFolder = join(folder, "workerd");
+  mkdirSync(workerdFolder, { recursive: true });
   const names = ["proxy", "worker"];
-  for (const name of names) await bundleWorker(folder, name, at);
-  writeFileSync(join(at, "config.capnp"), createConfig(names, variables));
-  const child = spawn(workerd, ["serve", "--control-fd=3", "--experimental", join(at, "config.capnp")], {
-    stdio: ["ignore", "ignore", "inherit", "pipe"],
-  });
+  for (const name of names) await bundleWorker(folder, name, workerdFolder);
+  writeFileSync(join(workerdFolder, "config.capnp"), createConfig(names, variables));
+  const child = spawn(
+    workerd,
+    ["serve", "--control-fd=3", "--experimental", join(workerdFolder, "config.capnp")],
+    {
+      stdio: ["ignore", "ignore", "inherit", "pipe"],
+    },
+  );
   const ports = new Map<string, number>();
   for await (const line of createInterface(child.stdio[3] as Readable)) {
     const { event, socket, port } = JSON.parse(line);

@@ -53,43 +53,45 @@ describe.skipIf(!findChromium())("pages without a reload (skipped where there is
 
   test("a response is cut in all tabs when the proxy is killed, and the chat continues after its restart", async () => {
     scenario = await openScenario(html, { speed: Number.POSITIVE_INFINITY });
-    const [left, right] = [await chatTab(), await chatTab()];
-    await left.evaluate(() => page.send("Tell me of rivers [[stall]]"));
-    await hasText(left);
-    await hasText(right);
+    const [firstTab, secondTab] = [await chatTab(), await chatTab()];
+    await firstTab.evaluate(() => page.send("Tell me of rivers [[stall]]"));
+    await hasText(firstTab);
+    await hasText(secondTab);
     await scenario.killProxy();
-    await ends(left, "truncated");
-    await ends(right, "truncated");
-    const cut = await texts(left);
+    await ends(firstTab, "truncated");
+    await ends(secondTab, "truncated");
+    const cut = await texts(firstTab);
 
     // without a proxy, the question is stored but gets no response
-    await left.evaluate(() => page.send("And lakes?"));
-    await left.waitForFunction(() => page.state().status === "error" && page.state().messages.length === 4);
+    await firstTab.evaluate(() => page.send("And lakes?"));
+    await firstTab.waitForFunction(
+      () => page.state().status === "error" && page.state().messages.length === 4,
+    );
     expect(scenario.requests()).toHaveLength(1);
     await scenario.startProxy();
-    await left.evaluate(() => page.retry());
-    await ends(left, "complete");
-    const shown = await texts(left);
+    await firstTab.evaluate(() => page.retry());
+    await ends(firstTab, "complete");
+    const shown = await texts(firstTab);
     expect(shown).toEqual([...cut, "And lakes?", expect.stringMatching(/.{20}/)]);
-    await expect.poll(() => texts(right)).toEqual(shown);
+    await expect.poll(() => texts(secondTab)).toEqual(shown);
     expect(scenario.requests()).toHaveLength(2);
   });
 
   test("a response of a crashed tab is cut in the other tab, where the chat continues", async () => {
     scenario = await openScenario(html, { speed: Number.POSITIVE_INFINITY });
-    const [left, right] = [await chatTab(), await chatTab()];
-    await left.evaluate(() => page.send("Tell me of rivers [[stall]]"));
-    await hasText(right);
-    const session = await context.newCDPSession(left);
-    const crashed = left.waitForEvent("crash");
+    const [firstTab, secondTab] = [await chatTab(), await chatTab()];
+    await firstTab.evaluate(() => page.send("Tell me of rivers [[stall]]"));
+    await hasText(secondTab);
+    const session = await context.newCDPSession(firstTab);
+    const crashed = firstTab.waitForEvent("crash");
     void session.send("Page.crash").catch(() => {});
     await crashed;
-    await right.waitForFunction(() => page.state().messages.at(-1)?.outcome !== undefined);
-    expect(await right.evaluate(() => page.state().messages.at(-1)?.outcome)).not.toBe("complete");
-    await right.evaluate(() => page.send("And lakes?"));
-    await ends(right, "complete");
+    await secondTab.waitForFunction(() => page.state().messages.at(-1)?.outcome !== undefined);
+    expect(await secondTab.evaluate(() => page.state().messages.at(-1)?.outcome)).not.toBe("complete");
+    await secondTab.evaluate(() => page.send("And lakes?"));
+    await ends(secondTab, "complete");
     const fresh = await chatTab();
-    await expect.poll(async () => (await texts(fresh)).join()).toBe((await texts(right)).join());
+    await expect.poll(async () => (await texts(fresh)).join()).toBe((await texts(secondTab)).join());
     expect(scenario.requests()).toHaveLength(2);
   });
 

@@ -48,52 +48,54 @@ describe.skipIf(!findChromium())("a chat in real tabs (skipped where there is no
   });
 
   test("a call of a tab that crashes is closed in the other, and a call that waits gets its output there", async () => {
-    const [left, right] = [await tab(), await tab()];
-    await left.evaluate(() => page.send("call endless and asked"));
-    await right.waitForFunction(() => page.state().messages.at(-1)?.toolCalls?.[0]?.state === "running");
-    const session = await context.newCDPSession(left);
-    const crashed = left.waitForEvent("crash");
+    const [firstTab, secondTab] = [await tab(), await tab()];
+    await firstTab.evaluate(() => page.send("call endless and asked"));
+    await secondTab.waitForFunction(() => page.state().messages.at(-1)?.toolCalls?.[0]?.state === "running");
+    const session = await context.newCDPSession(firstTab);
+    const crashed = firstTab.waitForEvent("crash");
     void session.send("Page.crash").catch(() => {});
     await crashed;
-    await right.waitForFunction(() => page.state().messages.at(-1)?.toolCalls?.[0]?.state === "cancelled");
+    await secondTab.waitForFunction(
+      () => page.state().messages.at(-1)?.toolCalls?.[0]?.state === "cancelled",
+    );
     await expect
-      .poll(() => right.evaluate(() => page.state().pendingActions))
+      .poll(() => secondTab.evaluate(() => page.state().pendingActions))
       .toMatchObject([{ toolCallId: "c1" }]);
-    await right.evaluate(() => page.addToolOutput("c1"));
-    await shows(right, "Done");
+    await secondTab.evaluate(() => page.addToolOutput("c1"));
+    await shows(secondTab, "Done");
     expect(gateway.requests).toHaveLength(2);
-    await right.reload();
-    await shows(right, "Done");
+    await secondTab.reload();
+    await shows(secondTab, "Done");
   });
 
   test("a response that is stopped in one tab is stopped in the other, with the same text", async () => {
-    const [left, right] = [await tab(), await tab()];
-    await left.evaluate(() => page.send("stall"));
-    await shows(right, "Half an answer");
-    expect(await right.evaluate(() => page.state().messages.at(-1)?.outcome)).toBeUndefined();
-    await left.evaluate(() => page.stop());
-    await right.waitForFunction(() => page.state().messages.at(-1)?.outcome === "stopped");
-    expect(await texts(right)).toEqual(["stall", "Half an answer"]);
-    await right.reload();
-    await right.waitForFunction(() => page.state().messages.at(-1)?.outcome === "stopped");
+    const [firstTab, secondTab] = [await tab(), await tab()];
+    await firstTab.evaluate(() => page.send("stall"));
+    await shows(secondTab, "Half an answer");
+    expect(await secondTab.evaluate(() => page.state().messages.at(-1)?.outcome)).toBeUndefined();
+    await firstTab.evaluate(() => page.stop());
+    await secondTab.waitForFunction(() => page.state().messages.at(-1)?.outcome === "stopped");
+    expect(await texts(secondTab)).toEqual(["stall", "Half an answer"]);
+    await secondTab.reload();
+    await secondTab.waitForFunction(() => page.state().messages.at(-1)?.outcome === "stopped");
     expect(gateway.requests).toHaveLength(1);
   });
 
   test("retry in one tab beside send in the other loses no turn, before and after a reload", async () => {
-    const [left, right] = [await tab(), await tab()];
-    await left.evaluate(() => page.send("fail"));
-    await right.waitForFunction(() => page.state().messages.at(-1)?.outcome === "error");
+    const [firstTab, secondTab] = [await tab(), await tab()];
+    await firstTab.evaluate(() => page.send("fail"));
+    await secondTab.waitForFunction(() => page.state().messages.at(-1)?.outcome === "error");
     const release = gateway.hold();
-    await left.evaluate(() => page.retry());
-    await right.waitForFunction(() => page.state().messages.at(-1)?.outcome === undefined);
-    await right.evaluate(() => page.send("And?"));
+    await firstTab.evaluate(() => page.retry());
+    await secondTab.waitForFunction(() => page.state().messages.at(-1)?.outcome === undefined);
+    await secondTab.evaluate(() => page.send("And?"));
     await expect.poll(() => gateway.requests.length).toBe(3);
     release();
     const thread = ["fail", "Done", "And?", "Done"];
-    await expect.poll(() => texts(right)).toEqual(thread);
-    await expect.poll(() => texts(left)).toEqual(thread);
-    await right.reload();
-    await expect.poll(() => texts(right)).toEqual(thread);
+    await expect.poll(() => texts(secondTab)).toEqual(thread);
+    await expect.poll(() => texts(firstTab)).toEqual(thread);
+    await secondTab.reload();
+    await expect.poll(() => texts(secondTab)).toEqual(thread);
     expect(gateway.requests).toHaveLength(3);
   });
 });
@@ -104,7 +106,7 @@ describe.skipIf(!findChromium())("a chat in real tabs (skipped where there is no
  */
 async function openGateway(html: string) {
   const requests: { role: string; content: unknown }[][] = [];
-  let held: Promise<void> | undefined;
+  let released: Promise<void> | undefined;
   const server: Server = createServer((request, response) => {
     if (request.method !== "POST")
       return response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(html);
@@ -121,7 +123,7 @@ async function openGateway(html: string) {
   /** Holds all requests until the returned function is called. */
   function hold(): () => void {
     let release = () => {};
-    held = new Promise((resolve) => {
+    released = new Promise((resolve) => {
       release = resolve;
     });
     return release;
@@ -132,7 +134,7 @@ async function openGateway(html: string) {
     response: ServerResponse,
   ): Promise<void> {
     requests.push(messages);
-    await held;
+    await released;
     const last = String(messages.at(-1)?.content);
     if (last === "fail" && requests.length === 1)
       return void response

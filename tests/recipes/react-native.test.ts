@@ -43,14 +43,14 @@ function memoryItems() {
 /** Talks, opens the app again, and signs out. */
 async function liveWith(storage: ChatStorage) {
   const { client, emulator } = openGateway({ chat: numbered() });
-  const open = (app = client) => createChatStore(app, { model: "delta-5.3", id: "talk", storage });
-  const chat = open();
+  const openChat = (app = client) => createChatStore(app, { model: "delta-5.3", id: "talk", storage });
+  const chat = openChat();
   await chat.send("How deep is the sea?");
   await chat.regenerate();
   await expect.poll(() => chat.getSnapshot().persistence?.pending).toBe(0);
   chat.close();
 
-  const again = open(openGateway({}, emulator.clientOptions).client);
+  const again = openChat(openGateway({}, emulator.clientOptions).client);
   const unsubscribe = again.subscribe(() => {});
   await expect.poll(() => again.getSnapshot().messages.at(-1)?.content).toContain("answer 2");
   expect(again.getThread()).toHaveLength(3);
@@ -101,7 +101,7 @@ const file = `${import.meta.dirname}/../node_modules/expo/src/winter/fetch/fetch
 const { fetch: fetchOfExpo } = (await importNewest<{ fetch: ExpoFetch }>("expo", file)) ?? {};
 
 describe.skipIf(!fetchOfExpo)("with the fetch of Expo over a native half of ours", () => {
-  function open() {
+  function openChat() {
     const { emulator } = openGateway();
     vi.stubGlobal("gateway", emulator.fetch);
     const { client } = openGateway(
@@ -122,14 +122,14 @@ describe.skipIf(!fetchOfExpo)("with the fetch of Expo over a native half of ours
 
   test("a response comes in pieces", async () => {
     const pieces: string[] = [];
-    const stream = open().sendMessage("Tell me of springs");
+    const stream = openChat().sendMessage("Tell me of springs");
     for await (const delta of stream) if (delta.type === "text-delta") pieces.push(delta.text);
     expect(pieces.length).toBeGreaterThan(3);
     expect((await stream.result()).message.content).toBe(pieces.join(""));
   });
 
   test("a response that is cut, and a connection that is lost, are errors with the text so far", async () => {
-    const { sendMessage } = open();
+    const { sendMessage } = openChat();
     for (const fault of ["truncate", "drop"])
       await expect(sendMessage(`Tell me of lakes [[${fault}]]`).result()).rejects.toMatchObject({
         name: "StreamError",
@@ -138,7 +138,7 @@ describe.skipIf(!fetchOfExpo)("with the fetch of Expo over a native half of ours
   });
 
   test("an abort reaches the gateway", async () => {
-    const { sendMessage, emulator } = open();
+    const { sendMessage, emulator } = openChat();
     const stream = sendMessage("Tell me of rivers [[stall]]");
     for await (const delta of stream) if (delta.type === "text-delta") break;
     await expect.poll(() => emulator.requests[0]?.aborted).toBe(true);

@@ -220,9 +220,9 @@ test("toJSONSchema returns undefined for a model that is not listed, and a copy 
 
 test("The short schemas of the MCP tools accept each request of a model that the spec accepts", async () => {
   const mcp = new McpClient({ name: "test", version: "1.0.0" });
-  const [one, other] = InMemoryTransport.createLinkedPair();
+  const [clientTransport, serverTransport] = InMemoryTransport.createLinkedPair();
   const server = createMcpServer(createClient({ baseURL: "https://gateway.test" }));
-  await Promise.all([server.connect(one), mcp.connect(other)]);
+  await Promise.all([server.connect(clientTransport), mcp.connect(serverTransport)]);
   const { tools } = await mcp.listTools();
   await mcp.close();
   for (const { model } of models) {

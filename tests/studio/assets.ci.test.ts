@@ -110,9 +110,9 @@ describe.skipIf(!hasChromium)("the studio's assets in Chromium (skipped where th
     await pick("hero [[stall]].png");
     await expect.poll(() => studio.created(PATH).length).toBe(1);
     expect(await studio.reloadAndListDialogs()).toEqual(["beforeunload"]);
-    const lost = card("hero [[stall]].png");
-    await lost.getByText("No response came back. You may have been charged.").waitFor();
-    await lost.getByRole("button", { name: "Delete" }).click();
+    const stalledCard = card("hero [[stall]].png");
+    await stalledCard.getByText("No response came back. You may have been charged.").waitFor();
+    await stalledCard.getByRole("button", { name: "Delete" }).click();
     expect(studio.created(PATH)).toHaveLength(1);
   });
 

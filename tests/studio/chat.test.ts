@@ -91,13 +91,13 @@ describe.skipIf(!hasChromium)("the studio's chat in Chromium (skipped where ther
       await room.studio.field.evaluate(
         (field, [event, file, mime, data]) => {
           const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
-          const given = new DataTransfer();
-          given.items.add(new File([bytes], file, { type: mime }));
+          const clipboard = new DataTransfer();
+          clipboard.items.add(new File([bytes], file, { type: mime }));
           const options = { bubbles: true, cancelable: true };
           field.dispatchEvent(
             event === "paste"
-              ? new ClipboardEvent("paste", { ...options, clipboardData: given })
-              : new DragEvent("drop", { ...options, dataTransfer: given }),
+              ? new ClipboardEvent("paste", { ...options, clipboardData: clipboard })
+              : new DragEvent("drop", { ...options, dataTransfer: clipboard }),
           );
         },
         [kind, name, type, PNG] as const,

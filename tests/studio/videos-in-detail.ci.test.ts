@@ -152,10 +152,10 @@ describe.skipIf(!hasChromium)("the studio's videos in Chromium (skipped where th
     await button("Generate").click();
     await expect.poll(() => studio.created(VIDEOS).length).toBe(2);
     expect(await studio.reloadAndListDialogs()).toEqual(["beforeunload"]);
-    const lost = findCard("A reef [[stall]]");
-    await lost.getByText("You may have been charged. A retry may cost twice.").waitFor();
+    const stalledCard = findCard("A reef [[stall]]");
+    await stalledCard.getByText("You may have been charged. A retry may cost twice.").waitFor();
     expect(studio.created(VIDEOS)).toHaveLength(2);
-    await lost.getByRole("button", { name: "Retry anyway" }).click();
+    await stalledCard.getByRole("button", { name: "Retry anyway" }).click();
     await expect.poll(() => studio.created(VIDEOS).length).toBe(3);
     expect(studio.created(VIDEOS)[2]).toEqual(studio.created(VIDEOS)[1]);
     await studio.reloadAndListDialogs();

@@ -125,7 +125,7 @@ function createMakers(gen: fc.GeneratorValue, definitions: Record<string, AnySch
   function createObjectSchema(object: Readonly<Record<string, unknown>>) {
     const names = Object.keys(object);
     const described = names.filter((name) => !(name.startsWith("x_") && isOneIn(3)));
-    const [one, other] = names;
+    const [first, other] = names;
     return {
       type: "object",
       properties: Object.fromEntries(described.map((name) => [name, createSchema(object[name])])),
@@ -134,7 +134,7 @@ function createMakers(gen: fc.GeneratorValue, definitions: Record<string, AnySch
       ...(isOneIn(6) && { minProperties: names.length }),
       ...(isOneIn(6) && { maxProperties: names.length + pickUpTo(2) }),
       ...(isOneIn(7) && { patternProperties: { "^y_": { type: "integer" } } }),
-      ...(one && other && isOneIn(6) && { dependencies: { [one]: [other] } }),
+      ...(first && other && isOneIn(6) && { dependencies: { [first]: [other] } }),
     };
   }
 

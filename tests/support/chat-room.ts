@@ -22,7 +22,7 @@ export function openChat() {
   let page: Page;
   let isReusable = false;
   /** Resolves when the test calls `goOn()`. */
-  let held: Promise<void>;
+  let resumed: Promise<void>;
   const room = {
     get page() {
       return page;
@@ -42,7 +42,7 @@ export function openChat() {
       now: () => Date.now(),
       sleep: async (ms: number) => {
         room.pauses -= 1;
-        await (room.pauses < 0 ? held : setTimeout(ms / 5));
+        await (room.pauses < 0 ? resumed : setTimeout(ms / 5));
       },
     };
     const options = { speed: Number.POSITIVE_INFINITY, chat: createDemoScript(), clock };
@@ -55,7 +55,7 @@ export function openChat() {
   beforeEach(async () => {
     room.expected = undefined;
     room.pauses = Number.POSITIVE_INFINITY;
-    held = new Promise((resolve) => {
+    resumed = new Promise((resolve) => {
       room.goOn = resolve;
     });
     server.emulator.reset();

@@ -7,10 +7,10 @@ import { fileStorage } from "@sluice/stores/node";
 const [baseURL = "", file = "", count = "0"] = process.argv.slice(2);
 const client = createClient({ baseURL, apiKey: "sk-0123456789", idempotencyKeys: true });
 recordReceipts(client, { storage: fileStorage(file) });
-let left = Number(count);
+let remaining = Number(count);
 
 async function generate(): Promise<void> {
-  while (left-- > 0)
+  while (remaining-- > 0)
     // a failed image has its receipt, too
     await generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef" }).catch(() => {});
 }

@@ -38,9 +38,9 @@ export interface ServerProcess {
 
 /** Copies the template to a folder that resolves the packages of this repository. */
 export function copyTemplate() {
-  const at = join(import.meta.dirname, "../.tmp");
-  mkdirSync(at, { recursive: true });
-  const folder = mkdtempSync(join(at, "server-"));
+  const parent = join(import.meta.dirname, "../.tmp");
+  mkdirSync(parent, { recursive: true });
+  const folder = mkdtempSync(join(parent, "server-"));
   cpSync(template, folder, { recursive: true });
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }

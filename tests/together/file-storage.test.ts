@@ -209,15 +209,15 @@ test("a file that could not be opened is opened the next time, and what was refu
 
 test("a watcher gets the writes of another process, and none that were there before", async () => {
   const path = newFile();
-  const [one, other] = [fileStorage(path), fileStorage(path)];
-  await other.write("a", records(["old", 1]));
+  const [first, second] = [fileStorage(path), fileStorage(path)];
+  await second.write("a", records(["old", 1]));
   const seen: [string, unknown][] = [];
-  const stop = one.subscribe("a", (changes) => seen.push(...changes));
-  await one.read("a");
+  const stop = first.subscribe("a", (changes) => seen.push(...changes));
+  await first.read("a");
   seen.length = 0;
   await expect
     .poll(async () => {
-      await other.write("a", records(["new", 2]));
+      await second.write("a", records(["new", 2]));
       return seen;
     })
     .toContainEqual(["new", 2]);
@@ -228,10 +228,10 @@ describe("a lock of the file", () => {
   test("belongs to one of those that want it at once", async () => {
     const path = newFile();
     const locks = await Promise.all(Array.from({ length: 5 }, () => fileStorage(path).lock?.("batch")));
-    const held = locks.filter((lock) => lock !== undefined);
-    expect(held).toHaveLength(1);
+    const acquired = locks.filter((lock) => lock !== undefined);
+    expect(acquired).toHaveLength(1);
     expect(await fileStorage(path).lock?.("another")).toBeDefined();
-    await held[0]?.release();
+    await acquired[0]?.release();
     expect(await fileStorage(path).lock?.("batch")).toBeDefined();
   });
 

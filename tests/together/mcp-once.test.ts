@@ -31,19 +31,19 @@ async function agentBehindProxy({ lost }: { lost: number }) {
     host: nodeHost({ file: ":memory:" }),
     plugins: [idempotency()],
   });
-  let left = lost;
+  let remaining = lost;
   const client = createClient({
     baseURL: "https://proxy.example",
     retry: { limit: 0 },
     async fetch(request) {
       const response = await proxy.fetch(request);
-      if (request.method !== "POST" || left-- <= 0) return response;
+      if (request.method !== "POST" || remaining-- <= 0) return response;
       throw new TypeError("fetch failed");
     },
   });
   const mcp = new McpClient({ name: "agent", version: "1.0.0" });
-  const [one, other] = InMemoryTransport.createLinkedPair();
-  await Promise.all([createMcpServer(client).connect(one), mcp.connect(other)]);
+  const [clientTransport, serverTransport] = InMemoryTransport.createLinkedPair();
+  await Promise.all([createMcpServer(client).connect(clientTransport), mcp.connect(serverTransport)]);
   const call = async (name: string, input: Record<string, unknown>) =>
     (await mcp.callTool({ name, arguments: input })) as {
       readonly isError?: boolean;

@@ -39,33 +39,35 @@ describe("Of 1,000 schedules of faults, each", () => {
   /** Requests one image or video until it is shown, or is billed and has failed. */
   async function run(kind: (typeof kinds)[number], seed: number) {
     const random = createRandom(seed, kind);
-    const one = <Item>(of: readonly Item[]) => of[Math.floor(random() * of.length)] as Item;
-    const faults: GatewayFault[] = [one(gatewayFaults), one(gatewayFaults)];
+    const pick = <Item>(items: readonly Item[]) => items[Math.floor(random() * items.length)] as Item;
+    const faults: GatewayFault[] = [pick(gatewayFaults), pick(gatewayFaults)];
     const made: string[] = [];
     const story: unknown[] = [];
     let opens = 0;
     const { openPage, kill } = openProxy({ gateway, options: { mediaURLs: "any" } });
     const storage = memoryStorage();
-    const open = () => {
-      const mine: Fault[] = Array.from({ length: 1 + Math.floor(random() * 3) }, () => one(pageFaults));
+    const openClient = () => {
+      const clientFaults: Fault[] = Array.from({ length: 1 + Math.floor(random() * 3) }, () =>
+        pick(pageFaults),
+      );
       opens += 1;
-      if (opens > 4) mine.length = 0;
-      story.push(["page", ...mine]);
-      return openPage({ faults: mine, retries: one([0, 1, 2]) }).client;
+      if (opens > 4) clientFaults.length = 0;
+      story.push(["page", ...clientFaults]);
+      return openPage({ faults: clientFaults, retries: pick([0, 1, 2]) }).client;
     };
-    let stores = [createStore(open())];
+    let stores = [createStore(openClient())];
     for (let nth = 0; nth < 10; nth += 1) {
       const ended = await Promise.all(stores.map((store) => store()));
       story.push(ended);
       const shown = ended.find(({ id }) => id !== undefined)?.id;
       if (shown !== undefined) return { made, shown, story };
       const isError = ended.some(({ status = 0 }) => status >= 400);
-      // after an error of the proxy it is a new request: a user who sees the first one on the bill does not ask again
+      // after an error of the proxy, another request is a new request, which a user with a bill does not send
       if (made.length > 0 && isError) return { made, shown: "failed", story };
       if (random() < 0.2) kill();
-      // an image and an asset belong to their page; a video is found again after a reload, and in another tab
-      if (kind === "video") stores = [createStore(open())];
-      if (kind === "video" && !isError && random() < 0.5) stores.push(createStore(open()));
+      // a video survives a reload and is visible in other tabs; an image or asset belongs to its page
+      if (kind === "video") stores = [createStore(openClient())];
+      if (kind === "video" && !isError && random() < 0.5) stores.push(createStore(openClient()));
     }
     return { made, shown: undefined, story };
 

@@ -268,12 +268,12 @@ describe("A store behind a proxy that stores responses", () => {
     const dying = openPage({ faults: ["kill"] });
     const dead = visit(dying.client, storage).video.create(reef);
     await dying.killed;
-    const left = memoryStorage();
-    await left.write("video-tasks", await storage.read("video-tasks"));
+    const storageOfKilledPage = memoryStorage();
+    await storageOfKilledPage.write("video-tasks", await storage.read("video-tasks"));
     // the locks of the page are released when it ends
     dying.bury();
     await dead;
-    expect((await visit(openPage().client, left).video.create(reef)).handle?.id).toBeTruthy();
+    expect((await visit(openPage().client, storageOfKilledPage).video.create(reef)).handle?.id).toBeTruthy();
     expect([bills.length, new Set(keys).size]).toEqual([1, 1]);
   });
 

@@ -56,8 +56,8 @@ test("each of 1,000 bills has its receipt, though the script is killed 20 times"
   const perRun = Math.ceil(1_000 / (KILLS + 1));
   for (let run = 0; run <= KILLS; run++) {
     nextKill = run < KILLS ? bills.size + pickBetween(random, 30, perRun - 10) : Number.POSITIVE_INFINITY;
-    const left = run < KILLS ? 1_000 : 1_000 - bills.size;
-    script = spawn(process.execPath, [program, url, file, String(left)], { stdio: "inherit" });
+    const remaining = run < KILLS ? 1_000 : 1_000 - bills.size;
+    script = spawn(process.execPath, [program, url, file, String(remaining)], { stdio: "inherit" });
     const [, signal] = await once(script, "exit");
     expect(signal).toBe(run < KILLS ? "SIGKILL" : null);
   }

@@ -38,8 +38,8 @@ function createVideo(
     uploads,
   });
   const video = createVideoTaskStore(client, { presence: present, ...options });
-  const seen: VideoTaskState[] = [];
-  leaves.push(video.subscribe(() => seen.push(video.getSnapshot())));
+  const states: VideoTaskState[] = [];
+  leaves.push(video.subscribe(() => states.push(video.getSnapshot())));
   const request = (
     model === "beta3.0-video"
       ? { model, input: { prompt } }
@@ -58,7 +58,7 @@ function createVideo(
     }
     return max;
   }
-  return { video, request, seen, counts, clock, untilOver };
+  return { video, request, states, counts, clock, untilOver };
 }
 
 describe("a video task on the emulator", () => {
@@ -73,7 +73,7 @@ describe("a video task on the emulator", () => {
   ] as const)(
     "%s %s: created once, polled at most four times a minute, and a success",
     async (fault, model) => {
-      const { video, request, seen, counts, untilOver } = createVideo(`A reef at dawn ${fault}`, model);
+      const { video, request, states, counts, untilOver } = createVideo(`A reef at dawn ${fault}`, model);
       await video.create(request);
       const minutes = await untilOver();
       expect(video.getSnapshot()).toMatchObject({
@@ -84,9 +84,9 @@ describe("a video task on the emulator", () => {
       expect(video.getSnapshot().data?.url).toMatch(/^http/);
       expect(counts().creates).toBe(1);
       expect(counts().queries).toBeLessThanOrEqual(minutes * 4 + 1);
-      const progress = seen.map((state) => state.progress ?? 0);
+      const progress = states.map((state) => state.progress ?? 0);
       expect(progress).toEqual([...progress].sort((a, b) => a - b));
-      expect(seen.every(({ status }, at) => status === "pending" || at > 0)).toBe(true);
+      expect(states.every(({ status }, at) => status === "pending" || at > 0)).toBe(true);
     },
   );
 

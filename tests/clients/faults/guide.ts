@@ -31,14 +31,14 @@ function formatResults(results: StoredResults, faults: readonly FaultCase[]): st
 
 function formatCounts(clients: readonly string[], { versions, verdicts }: StoredResults): string {
   const rows = clients.map((client) => {
-    const seen = Object.values(verdicts).map((row) => row[client]);
-    return [client, versions[client] ?? "", ...[...classes, undefined].map((one) => count(seen, one))];
+    const results = Object.values(verdicts).map((row) => row[client]);
+    return [client, versions[client] ?? "", ...[...classes, undefined].map((one) => count(results, one))];
   });
   return formatTable([["client", "versions", ...classes, "not tried"], ...rows]);
 }
 
-function count(seen: readonly unknown[], verdict: unknown): string {
-  return String(seen.filter((one) => one === verdict).length);
+function count(results: readonly unknown[], verdict: unknown): string {
+  return String(results.filter((one) => one === verdict).length);
 }
 
 /** Lists the faults with which another client serves its user better than Sluice. */

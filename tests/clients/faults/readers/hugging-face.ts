@@ -3,7 +3,7 @@ import { API_KEY, type FaultReader, MODEL, messages } from "../reader.ts";
 import { readArguments } from "../reading.ts";
 
 export function readByHuggingFace(): FaultReader {
-  const open = (baseURL: string) => new InferenceClient(API_KEY, { endpointUrl: `${baseURL}/v1` });
+  const createClient = (baseURL: string) => new InferenceClient(API_KEY, { endpointUrl: `${baseURL}/v1` });
   return {
     packages: ["@huggingface/inference"],
     lacksStreamedCalls: true,
@@ -11,7 +11,10 @@ export function readByHuggingFace(): FaultReader {
       let text = "";
       let finish: string | undefined;
       let totalTokens: number | undefined;
-      for await (const { choices, usage } of open(baseURL).chatCompletionStream({ model: MODEL, messages })) {
+      for await (const { choices, usage } of createClient(baseURL).chatCompletionStream({
+        model: MODEL,
+        messages,
+      })) {
         // code that reads raw chunks handles a chunk without a choice
         text += choices?.[0]?.delta?.content ?? "";
         finish = choices?.[0]?.finish_reason ?? finish;
@@ -20,7 +23,7 @@ export function readByHuggingFace(): FaultReader {
       return { text, finish, totalTokens };
     },
     async complete(baseURL) {
-      const { choices, usage } = await open(baseURL).chatCompletion({ model: MODEL, messages });
+      const { choices, usage } = await createClient(baseURL).chatCompletion({ model: MODEL, messages });
       const message = choices[0]?.message;
       return {
         text: message?.content ?? "",

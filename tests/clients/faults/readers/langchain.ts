@@ -12,7 +12,7 @@ interface Message {
 }
 
 export function readByLangChain(): FaultReader {
-  const open = (baseURL: string) =>
+  const createClient = (baseURL: string) =>
     new ChatOpenAI({
       model: MODEL,
       apiKey: API_KEY,
@@ -31,10 +31,10 @@ export function readByLangChain(): FaultReader {
     packages: ["@langchain/openai", "@langchain/core"],
     async stream(baseURL) {
       let whole: AIMessageChunk | undefined;
-      for await (const chunk of await open(baseURL).stream(PROMPT, { timeout: TOTAL_MS }))
+      for await (const chunk of await createClient(baseURL).stream(PROMPT, { timeout: TOTAL_MS }))
         whole = whole ? whole.concat(chunk) : chunk;
       return whole ? toReading(whole) : { text: "", toolCalls: [] };
     },
-    complete: async (baseURL) => toReading(await open(baseURL).invoke(PROMPT, { timeout: TOTAL_MS })),
+    complete: async (baseURL) => toReading(await createClient(baseURL).invoke(PROMPT, { timeout: TOTAL_MS })),
   };
 }

@@ -3,7 +3,7 @@ import { API_KEY, type FaultReader, LIMIT_MS, MODEL, messages } from "../reader.
 import { readArguments } from "../reading.ts";
 
 export function readByLlamaIndex(): FaultReader {
-  const open = (baseURL: string) =>
+  const createClient = (baseURL: string) =>
     new OpenAI({
       apiKey: API_KEY,
       baseURL: `${baseURL}/v1`,
@@ -31,7 +31,10 @@ export function readByLlamaIndex(): FaultReader {
       let toolCalls: ReturnType<typeof toCalls> = [];
       let finish: string | null | undefined;
       let totalTokens: number | undefined;
-      for await (const { delta, options, raw } of await open(baseURL).chat({ messages, stream: true })) {
+      for await (const { delta, options, raw } of await createClient(baseURL).chat({
+        messages,
+        stream: true,
+      })) {
         text += delta ?? "";
         const calls = toCalls(options);
         if (calls.length > 0) toolCalls = calls;
@@ -42,7 +45,7 @@ export function readByLlamaIndex(): FaultReader {
       return { text, toolCalls, finish, totalTokens };
     },
     async complete(baseURL) {
-      const { message, raw } = await open(baseURL).chat({ messages });
+      const { message, raw } = await createClient(baseURL).chat({ messages });
       return { text: String(message.content ?? ""), toolCalls: toCalls(message.options), ...readRaw(raw) };
     },
   };

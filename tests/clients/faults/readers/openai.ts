@@ -3,7 +3,7 @@ import { API_KEY, type FaultReader, LIMIT_MS, MODEL, messages } from "../reader.
 import { type Reading, readArguments } from "../reading.ts";
 
 export function readByOpenAI(): FaultReader {
-  const open = (baseURL: string) =>
+  const createOpenAI = (baseURL: string) =>
     new OpenAI({ baseURL: `${baseURL}/v1`, apiKey: API_KEY, timeout: LIMIT_MS }).chat.completions;
   const toReading = ({ choices, usage }: OpenAI.ChatCompletion): Reading => {
     const [choice] = choices;
@@ -23,7 +23,7 @@ export function readByOpenAI(): FaultReader {
   return {
     packages: ["openai"],
     stream: async (baseURL) =>
-      toReading(await open(baseURL).stream({ model: MODEL, messages }).finalChatCompletion()),
-    complete: async (baseURL) => toReading(await open(baseURL).create({ model: MODEL, messages })),
+      toReading(await createOpenAI(baseURL).stream({ model: MODEL, messages }).finalChatCompletion()),
+    complete: async (baseURL) => toReading(await createOpenAI(baseURL).create({ model: MODEL, messages })),
   };
 }

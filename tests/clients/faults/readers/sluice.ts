@@ -3,7 +3,7 @@ import { API_KEY, type FaultReader, LIMIT_MS, MODEL, messages } from "../reader.
 import { type Reading, readArguments } from "../reading.ts";
 
 export function readBySluice(): FaultReader {
-  const open = (baseURL: string) =>
+  const openClient = (baseURL: string) =>
     createClient({
       baseURL,
       apiKey: API_KEY,
@@ -25,7 +25,7 @@ export function readBySluice(): FaultReader {
   const request = { model: MODEL, messages } as const;
   return {
     packages: ["@sluice/core"],
-    stream: async (baseURL) => toReading(await streamChat(open(baseURL), request).result()),
-    complete: async (baseURL) => toReading(await completeChat(open(baseURL), request)),
+    stream: async (baseURL) => toReading(await streamChat(openClient(baseURL), request).result()),
+    complete: async (baseURL) => toReading(await completeChat(openClient(baseURL), request)),
   };
 }
