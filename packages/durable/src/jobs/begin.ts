@@ -8,7 +8,7 @@ import {
   waitAtMost,
 } from "@sluice/worker-proxy/plugin";
 import { findJobBudget } from "../budgets/job-budget.js";
-import { logLost } from "../budgets/operations.js";
+import { logOverdue } from "../budgets/operations.js";
 import { createTicket, type Plan, readRefusal } from "../budgets/reservations.js";
 import { job, source } from "../host/define.js";
 import { rejectOnAbort } from "../shared/reject-on-abort.js";
@@ -84,7 +84,7 @@ export function createBegin(jobs: JobsContext, run: Job<JobRequest>, retryFree: 
         await freeUnsent(context, job);
         throw error;
       });
-      if (claimed.lost) logLost(claimed.lost);
+      if (claimed.lost) logOverdue(claimed.lost);
       if (claimed.result === "stale") {
         await settleStale(context, id);
         continue;
