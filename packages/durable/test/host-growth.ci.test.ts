@@ -1,9 +1,8 @@
 import { nodeHost } from "@sluice/durable/node";
 import { postgresHost } from "@sluice/durable/postgres";
-import type { BoundHost, StoredPart } from "@sluice/worker-proxy/plugin";
+import { type BoundHost, operation, type StoredPart } from "@sluice/worker-proxy/plugin";
 import { Client } from "pg";
 import { afterAll, expect, test } from "vitest";
-import { operation } from "../src/host/define.js";
 import { cancelRun, countUp, hostTestPart, readNotes, scheduleRuns } from "../src/testing/host-part.js";
 import { faultPart, readSum, reserve } from "./fixture/fault-part.js";
 import { postgresURL, stopPostgres } from "./support/hosts.js";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { nodeHost } from "@sluice/durable/node";
 import { postgresHost } from "@sluice/durable/postgres";
 import type { Host } from "@sluice/worker-proxy";
-import type { BoundHost, Job, StoredPart } from "@sluice/worker-proxy/plugin";
+import { type BoundHost, type Job, operation, reading, type StoredPart } from "@sluice/worker-proxy/plugin";
 import { Client } from "pg";
 import {
   afterAll,
@@ -17,7 +17,7 @@ import {
   test,
   vi,
 } from "vitest";
-import { job, operation, reading, source } from "../src/host/define.js";
+import { job, source } from "../src/host/define.js";
 import {
   faultPart,
   fill,

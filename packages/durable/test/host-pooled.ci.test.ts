@@ -5,10 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { postgresHost } from "@sluice/durable/postgres";
 import { hostTests } from "@sluice/durable/testing";
-import type { Refusal } from "@sluice/worker-proxy/plugin";
+import { type Refusal, reading } from "@sluice/worker-proxy/plugin";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { reading } from "../src/host/define.js";
 import { openPair } from "./support/hosts.js";
 import { freePort, type PostgresServer, startPostgres } from "./support/postgres-server.js";
 

@@ -1,11 +1,10 @@
 import { createClient, createVideoTask, watchVideoTask } from "@sluice/core";
 import type { ProxyPlugin } from "@sluice/worker-proxy";
 import type { Transaction } from "@sluice/worker-proxy/plugin";
-import { definePlugin } from "@sluice/worker-proxy/plugin";
+import { definePlugin, operation } from "@sluice/worker-proxy/plugin";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { expectLog } from "../../worker-proxy/test/support/expected-log.js";
 import { KEY, read } from "../../worker-proxy/test/support/key.js";
-import { operation } from "../src/host/define.js";
 import { createUserKey } from "../src/host/user-key.js";
 import { videoWatch } from "../src/videos/video-watch.js";
 import {

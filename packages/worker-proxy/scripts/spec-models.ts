@@ -65,15 +65,15 @@ function readShape(schemasOfField: readonly Schema[]): Shape | undefined {
 }
 
 /** The marks of plain values, the widest last. */
-const MARKS = ["", "@", "$", "*"];
+const MARKS = ["", "file", "asset", "json"];
 
 /** Tells by what a schema takes if a plain value is the address of a file, or of an asset, or JSON of any form. */
 function findMark(schema: Schema): string {
   const takes = (value: unknown) => schema["~standard"].validate(value).issues === undefined;
-  if (schema.type === "custom" || schema.type === "any" || schema.type === "unknown") return "*";
+  if (schema.type === "custom" || schema.type === "any" || schema.type === "unknown") return "json";
   const isAddress = takes("https://cdn.example/a.png") && !takes("plain words");
   if (!isAddress) return "";
-  return takes("asset://x-1") ? "$" : "@";
+  return takes("asset://x-1") ? "asset" : "file";
 }
 
 /** The groups of routes, with the constant that has their models. */

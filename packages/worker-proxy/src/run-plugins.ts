@@ -21,7 +21,7 @@ import { findServer } from "./server.js";
 export type PluginRun<Env> = ReturnType<typeof runPlugins<Env>>;
 
 /** A request with a user, before its body is read. */
-type SignedIn<Env> = Omit<AdmittedRequest<Env>, "id" | "sentId">;
+type SignedIn<Env> = Omit<AdmittedRequest<Env>, "id" | "signedId">;
 
 /** The response of a plugin in the gateway's place. */
 interface OwnResponse {
@@ -95,11 +95,11 @@ export function runPlugins<Env>(plugins: readonly ProxyPlugin<Env>[]) {
 
   /** Returns the response of a plugin that reads and sends bytes. They say themselves how long they may be stored. */
   async function serveRaw(
-    { route, sentId }: Match,
+    { route, signedId }: Match,
     signedIn: SignedIn<Env>,
     { headers, end }: Report,
   ): Promise<Response> {
-    const admitted = { ...signedIn, ...(sentId !== undefined && { id: sentId, sentId }) };
+    const admitted = { ...signedIn, ...(signedId !== undefined && { id: signedId, signedId }) };
     const served = await runHook(() => route.plugin?.serve(admitted as AdmittedRequest<never>));
     if (!served) throw new Refusal("not_found");
     const response = "response" in served ? served.response : served;

@@ -2,12 +2,12 @@ import { readStreams } from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { createRequest, openProxy } from "./support/in-process.js";
-import { SECRET, signed } from "./support/sign.js";
+import { SECRET, signId } from "./support/sign.js";
 
 expectLog("is not a field of this model", "there is nothing at this path");
 
 const path = "/gamma/asset/GetAsset";
-const own = signed("a-1", "asset");
+const own = signId("a-1", "asset");
 const record = {
   Id: "a-1",
   Status: "Active",
@@ -36,9 +36,9 @@ test("an asset is looked up by the gateway's id, and the response has the user's
 
 describe("an asset that is not this user's (case 34)", () => {
   test.each([
-    ["of another user", { Id: signed("a-1", "asset", "user-2") }],
+    ["of another user", { Id: signId("a-1", "asset", "user-2") }],
     ["without a mark", { Id: "a-1" }],
-    ["with a task's mark", { Id: signed("a-1") }],
+    ["with a task's mark", { Id: signId("a-1") }],
     ["as a URI", { Id: `asset://${own}` }],
     ["as a list", { Id: [own] }],
     ["as nothing", { Id: null }],
@@ -47,7 +47,7 @@ describe("an asset that is not this user's (case 34)", () => {
     const { look, reached } = openAssets();
     const { status, error, text } = await look(body);
     expect([status, error?.["code"], reached.length]).toEqual([404, "asset_not_found", 0]);
-    expect(text).toBe((await look({ Id: signed("a-9", "asset", "user-2") })).text);
+    expect(text).toBe((await look({ Id: signId("a-9", "asset", "user-2") })).text);
   });
 });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CHATS, chat, startAttacked, stream, VIDEOS } from "./support/attacked.js";
 import { createPiece, json, reply, streamed } from "./support/raw-gateway.js";
-import { signed } from "./support/sign.js";
+import { signId } from "./support/sign.js";
 
 const imageURL = "https://cdn.example/a.png";
 const withImage = {
@@ -63,15 +63,15 @@ describe("the polls of a task (case 57)", () => {
 
   const task =
     '{"code":"success","message":"","data":{"task_id":"task_1","status":"IN_PROGRESS","progress":"5%"}}';
-  const path = (user: string) => `${VIDEOS}/${signed("task_1", "task", user)}`;
+  const path = (user: string) => `${VIDEOS}/${signId("task_1", "task", user)}`;
 
   test("polls of another user get no response from this user's memory", async () => {
     proxy.upstream.respondWith(reply(json(task)));
     await proxy.call("ada", undefined, { path: path("ada") });
     expect((await proxy.call("bob", undefined, { path: path("ada") })).status).toBe(404);
     const { text } = await proxy.call("bob", undefined, { path: path("bob") });
-    expect(text).toContain(signed("task_1", "task", "bob"));
-    expect(text).not.toContain(signed("task_1", "task", "ada"));
+    expect(text).toContain(signId("task_1", "task", "bob"));
+    expect(text).not.toContain(signId("task_1", "task", "ada"));
   });
 });
 

@@ -2,7 +2,7 @@ import type { ProxyOptions } from "@sluice/worker-proxy";
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { createRequest, openProxy } from "./support/in-process.js";
-import { SECRET, signed } from "./support/sign.js";
+import { SECRET, signId } from "./support/sign.js";
 
 expectLog("there is nothing at this path");
 
@@ -47,23 +47,23 @@ describe("epsilon", () => {
       expect([status, reached[0]?.url]).toEqual([200, `https://gateway.example/epsilon/v1/videos/${name}`]);
       expect(await sent()).toEqual(body);
       expect(headers.has("x-sluice-dropped-fields")).toBe(false);
-      expect(JSON.parse(text).data.task_id).toBe(signed("e-1", "epsilon"));
+      expect(JSON.parse(text).data.task_id).toBe(signId("e-1", "epsilon"));
     },
   );
 
   test("a task is polled by its own user, and its id keeps its mark in the response", async () => {
     const { query, reached } = openEpsilon();
-    const { status, text } = await query(signed("e-1", "epsilon"));
+    const { status, text } = await query(signId("e-1", "epsilon"));
     expect([status, reached[0]?.url]).toEqual([200, "https://gateway.example/epsilon/v1/videos/e-1"]);
-    expect(JSON.parse(text).data.task_id).toBe(signed("e-1", "epsilon"));
+    expect(JSON.parse(text).data.task_id).toBe(signId("e-1", "epsilon"));
   });
 
   test("a task of another user, of the other vendor or without a mark is not found (case 34)", async () => {
     const { query, reached, call } = openEpsilon();
-    for (const id of ["e-1", signed("e-1", "task"), signed("e-1", "epsilon", "user-2")])
+    for (const id of ["e-1", signId("e-1", "task"), signId("e-1", "epsilon", "user-2")])
       expect((await query(id)).status).toBe(404);
     const headers = { authorization: "Bearer user-1" };
-    const video = `/v1/video/generations/${signed("e-1", "epsilon")}`;
+    const video = `/v1/video/generations/${signId("e-1", "epsilon")}`;
     expect((await call(createRequest({ method: "GET", path: video, headers }))).status).toBe(404);
     expect(reached).toEqual([]);
   });
@@ -135,9 +135,9 @@ describe("epsilon", () => {
   test("public media, files in the request and own assets pass; another user's assets do not", async () => {
     const { create, sent } = openEpsilon();
     const image = "https://cdn.example/a.png";
-    await create({ image, tail: `asset://${signed("a-1", "asset")}`, raw: "iVBORw0KGgo=" });
+    await create({ image, tail: `asset://${signId("a-1", "asset")}`, raw: "iVBORw0KGgo=" });
     expect(await sent()).toEqual({ image, tail: "asset://a-1", raw: "iVBORw0KGgo=" });
-    expect((await create({ image: `asset://${signed("a-1", "asset", "user-2")}` })).status).toBe(404);
+    expect((await create({ image: `asset://${signId("a-1", "asset", "user-2")}` })).status).toBe(404);
   });
 
   test("refuses __proto__ and infinite numbers here, too (case 24)", async () => {

@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { chat, startProxy } from "./support/harness.js";
 import { expectNoKey, KEY, read } from "./support/key.js";
-import { signed } from "./support/sign.js";
+import { signId } from "./support/sign.js";
 import { chunk, done, finish, reply } from "./support/upstream.js";
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;
@@ -67,7 +67,7 @@ test("a request for a task carries no other headers (case 13)", async () => {
   await proxy.call(
     chat,
     { method: "GET", body: null, headers: { cookie: "a=b" } },
-    `/v1/video/generations/${signed("t1")}`,
+    `/v1/video/generations/${signId("t1")}`,
   );
   const [request] = proxy.upstream.requests;
   expect(request?.rawHeaders.join()).not.toMatch(/cookie|content-type|user-token/i);
@@ -174,7 +174,7 @@ test("two users with the same request each get their own response (case 45)", as
   });
   const call = async (name: string) => {
     const init = { method: "GET", body: null, headers: { authorization: `Bearer user-token-of-${name}` } };
-    return read(await proxy.send(chat, init, `/v1/video/generations/${signed("same", "task", name)}`));
+    return read(await proxy.send(chat, init, `/v1/video/generations/${signId("same", "task", name)}`));
   };
   expect([(await call("ann")).text, (await call("bob")).text]).toEqual(['{"count":1}', '{"count":2}']);
 });

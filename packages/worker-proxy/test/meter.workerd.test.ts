@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { chat, createRequest, type Env, openProxy } from "./support/in-process.js";
 import { KEY } from "./support/key.js";
-import { SECRET, signed } from "./support/sign.js";
+import { SECRET, signId } from "./support/sign.js";
 
 expectLog(
   "502 upstream_type",
@@ -344,8 +344,8 @@ test("nothing is reserved for requests that the proxy refuses, or that cost noth
     { model: "beta3.0-video", input: { media: [{ url: "http://10.0.0.1" }] } },
     { path: "/v1/video/generations" },
   );
-  await call({ Id: signed("a", "asset") }, { path: "/gamma/asset/GetAsset" });
-  await call(undefined, { method: "GET", path: `/v1/video/generations/${signed("t")}` });
+  await call({ Id: signId("a", "asset") }, { path: "/gamma/asset/GetAsset" });
+  await call(undefined, { method: "GET", path: `/v1/video/generations/${signId("t")}` });
   await call(undefined, { method: "GET", path: "/health" });
   expect(await listCalls()).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { startProxy } from "./support/harness.js";
-import { signed } from "./support/sign.js";
+import { signId } from "./support/sign.js";
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;
 beforeAll(async () => {
@@ -20,7 +20,7 @@ const typed = `Content-Type: application/json\r\nContent-Length: ${json.length}\
 
 test("a listed path is forwarded, so that the refusals below mean something", async () => {
   expect((await request("POST", "/v1/chat/completions", typed, json)).status).toBe(200);
-  expect((await request("GET", `/v1/video/generations/${signed("task_1-A")}`)).status).toBe(200);
+  expect((await request("GET", `/v1/video/generations/${signId("task_1-A")}`)).status).toBe(200);
   expect(proxy.upstream.requests.map(({ url }) => url)).toEqual([
     "/v1/chat/completions",
     "/v1/video/generations/task_1-A",
@@ -106,14 +106,14 @@ test.each(["TRACE", "PROPFIND", "QUERY", "PUT", "DELETE", "PATCH", "GET", "HEAD"
 test("a GET with a body is refused (case 12)", async () => {
   const { status } = await request(
     "GET",
-    `/v1/video/generations/${signed("t1")}`,
+    `/v1/video/generations/${signId("t1")}`,
     "Content-Length: 2\r\n",
     "{}",
   );
   expect(status).toBe(400);
   const chunked = "Transfer-Encoding: chunked\r\n";
   expect(
-    (await request("GET", `/v1/video/generations/${signed("t1")}`, chunked, "2\r\n{}\r\n0\r\n\r\n")).status,
+    (await request("GET", `/v1/video/generations/${signId("t1")}`, chunked, "2\r\n{}\r\n0\r\n\r\n")).status,
   ).toBe(400);
   expect(proxy.upstream.requests).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { chat, createRequest, type Env, openProxy } from "./support/in-process.js";
 import { KEY } from "./support/key.js";
-import { SECRET, signed } from "./support/sign.js";
+import { SECRET, signId } from "./support/sign.js";
 
 expectLog(
   "there is nothing at this path",
@@ -65,7 +65,7 @@ describe("a path of a plugin", () => {
       "nosniff",
     ]);
     expect(served).toMatchObject([
-      { user: { id: "user-1" }, route: "chat", id: "s-1", sentId: "s-1", env: { KEY } },
+      { user: { id: "user-1" }, route: "chat", id: "s-1", signedId: "s-1", env: { KEY } },
     ]);
     expect(reached).toEqual([]);
     expect(events).toMatchObject([{ route: "chat", method: "GET", status: 200, userId: "user-1" }]);
@@ -83,14 +83,14 @@ describe("a path of a plugin", () => {
 
   test("a path that names a task gets the gateway's own id, and the response has the user's mark", async () => {
     const { watch, served } = openPlugin(({ id }) => Response.json({ data: { task_id: id } }));
-    const { text } = await watch(signed("t-1"));
-    expect(served).toMatchObject([{ id: "t-1", sentId: signed("t-1") }]);
-    expect(JSON.parse(text)).toEqual({ data: { task_id: signed("t-1") } });
+    const { text } = await watch(signId("t-1"));
+    expect(served).toMatchObject([{ id: "t-1", signedId: signId("t-1") }]);
+    expect(JSON.parse(text)).toEqual({ data: { task_id: signId("t-1") } });
   });
 
   test("is 404 for the task of another user (case 34)", async () => {
     const { watch, served } = openPlugin();
-    const foreign = await watch(signed("t-1", "task", "user-2"));
+    const foreign = await watch(signId("t-1", "task", "user-2"));
     const unknown = await watch("t-1");
     expect([foreign.status, foreign.text]).toEqual([404, unknown.text]);
     expect(served).toEqual([]);
@@ -102,7 +102,7 @@ describe("a path of a plugin", () => {
     expect([gone.status, gone.text, gone.headers.get("vary")]).toEqual([204, "", "Origin"]);
     const headers = { "content-type": "text/event-stream" };
     const { watch } = openPlugin(() => new Response("event: end\ndata: {}\n\n", { headers }));
-    expect((await watch(signed("t-1"))).text).toBe("event: end\ndata: {}\n\n");
+    expect((await watch(signId("t-1"))).text).toBe("event: end\ndata: {}\n\n");
   });
 
   test("a wrong method is refused, and the refusal names the methods", async () => {
@@ -153,12 +153,12 @@ describe("a path of a plugin", () => {
       },
       { timeout: { chunkMs: 10 } },
     );
-    expect((await watch(signed("t-1"))).text).toBe(":\n\nevent: end\ndata: {}\n\n");
+    expect((await watch(signId("t-1"))).text).toBe(":\n\nevent: end\ndata: {}\n\n");
   });
 
   test("is closed while its group is closed", async () => {
     const { watch, served } = openPlugin(undefined, { routes: ["chat"] });
-    expect([(await watch(signed("t-1"))).status, served.length]).toEqual([404, 0]);
+    expect([(await watch(signId("t-1"))).status, served.length]).toEqual([404, 0]);
   });
 
   test("is refused without a user, above the rate, and to other pages", async () => {
@@ -240,12 +240,12 @@ describe("a path of a plugin", () => {
 
 test("names a feature only on responses of its group", async () => {
   const { call } = openPlugin();
-  const poll = () => call(createRequest({ method: "GET", path: `/v1/video/generations/${signed("t-1")}` }));
+  const poll = () => call(createRequest({ method: "GET", path: `/v1/video/generations/${signId("t-1")}` }));
   expect((await poll()).headers.get("x-sluice-features")).toBe("video-events");
   expect((await call(createRequest())).headers.get("x-sluice-features")).toBeNull();
   const without = openPlugin(undefined, {}, { features: {} });
   const { headers } = await without.call(
-    createRequest({ method: "GET", path: `/v1/video/generations/${signed("t-1")}` }),
+    createRequest({ method: "GET", path: `/v1/video/generations/${signId("t-1")}` }),
   );
   expect(headers.get("x-sluice-features")).toBeNull();
 });

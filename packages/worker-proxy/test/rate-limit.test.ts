@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startProxy } from "./support/harness.js";
-import { signed } from "./support/sign.js";
+import { signId } from "./support/sign.js";
 
 let proxy: Awaited<ReturnType<typeof startProxy>>;
 beforeAll(async () => {
@@ -22,6 +22,6 @@ test("the platform's limiter bounds a user's requests, except polls (case 35)", 
   expect(proxy.upstream.requests).toHaveLength(passed.length);
 
   const poll = () =>
-    proxy.call(undefined, { method: "GET", body: null }, `/v1/video/generations/${signed("t-1")}`);
+    proxy.call(undefined, { method: "GET", body: null }, `/v1/video/generations/${signId("t-1")}`);
   for (let n = 0; n < 3; n += 1) expect((await poll()).status).toBe(200);
 });

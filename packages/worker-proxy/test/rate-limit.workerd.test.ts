@@ -2,7 +2,7 @@ import { type RateLimit, readStreams, workersRateLimit } from "@sluice/worker-pr
 import { describe, expect, test } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { createRequest, type Env, openProxy } from "./support/in-process.js";
-import { SECRET, signed } from "./support/sign.js";
+import { SECRET, signId } from "./support/sign.js";
 
 expectLog("500 misconfigured", "503 rate_limit_unavailable");
 
@@ -40,7 +40,7 @@ function openLimited(max: number, options: Options = {}) {
       opened.call(
         createRequest({
           method: "GET",
-          path: `/v1/video/generations/${signed("t", "task", user)}`,
+          path: `/v1/video/generations/${signId("t", "task", user)}`,
           headers: as(user),
         }),
       ),

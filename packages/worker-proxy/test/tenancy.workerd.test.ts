@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { expectLog } from "./support/expected-log.js";
 import { createRequest, openProxy } from "./support/in-process.js";
-import { SECRET, signed } from "./support/sign.js";
+import { SECRET, signId } from "./support/sign.js";
 
 expectLog("502 upstream_type");
 
@@ -50,14 +50,14 @@ describe("an id of a task", () => {
   test("gets its user's mark in the receipt, and nothing else changes", async () => {
     const { post } = openTenants(() => Response.json(receipt));
     const { text } = await post(video, order);
-    const marked = signed("t-1");
+    const marked = signId("t-1");
     expect(JSON.parse(text)).toEqual({ ...receipt, id: marked, task_id: marked });
     expect(JSON.parse((await post(video, order, "user-2")).text).id).not.toBe(marked);
   });
 
   test("is not found if any character of its mark is changed", async () => {
     const { poll } = openTenants(() => Response.json(result));
-    const marked = signed("t-1");
+    const marked = signId("t-1");
     expect((await poll(marked)).status).toBe(200);
     for (let at = "t-1".length; at < marked.length; at += 1) {
       const changed = marked.slice(0, at) + (marked[at] === "A" ? "B" : "A") + marked.slice(at + 1);
@@ -68,15 +68,15 @@ describe("an id of a task", () => {
   test("is marked in a receipt that the gateway wraps too", async () => {
     const { post } = openTenants(() => Response.json({ code: "success", data: { task_id: "t-1" } }));
     const { text } = await post(video, order);
-    expect(JSON.parse(text)).toEqual({ code: "success", data: { task_id: signed("t-1") } });
+    expect(JSON.parse(text)).toEqual({ code: "success", data: { task_id: signId("t-1") } });
   });
 
   test("goes back to the gateway without its mark, and comes again with it at any depth", async () => {
     const { poll, reached } = openTenants(() => Response.json(result));
-    const { status, text } = await poll(signed("t-1"));
+    const { status, text } = await poll(signId("t-1"));
     expect(status).toBe(200);
     expect(reached.map(({ url }) => url)).toEqual(["https://gateway.example/v1/video/generations/t-1"]);
-    const marked = signed("t-1");
+    const marked = signId("t-1");
     expect(JSON.parse(text)).toEqual({
       ...result,
       data: {
@@ -90,15 +90,15 @@ describe("an id of a task", () => {
   test("keeps its allowed characters, and is refused if the gateway could read others into it", async () => {
     const { poll, reached } = openTenants();
     const longest = `${"a_-Z9".repeat(25)}abc`;
-    await poll(signed(longest));
+    await poll(signId(longest));
     expect(reached.map(({ url }) => url.split("/").at(-1))).toEqual([longest]);
-    expect((await poll(signed(`${longest}d`))).status).toBe(404);
+    expect((await poll(signId(`${longest}d`))).status).toBe(404);
     expect(reached).toHaveLength(1);
   });
 
   test("of another user is refused with the same bytes as an unknown id (case 34)", async () => {
     const { poll, reached } = openTenants();
-    const foreign = await poll(signed("t-1"), "user-2");
+    const foreign = await poll(signId("t-1"), "user-2");
     const none = await poll(unknown, "user-2");
     expect([foreign.status, foreign.error?.["code"]]).toEqual([404, "task_not_found"]);
     expect(foreign.text).toBe(none.text);
@@ -111,15 +111,15 @@ describe("an id of a task", () => {
   test.each([
     ["without a mark (case 34)", "t-1"],
     ["with a mark of nothing (case 34)", "t-1_"],
-    ["with a mark that is cut (case 34)", signed("t-1").slice(0, -1)],
-    ["with a mark that goes on (case 34)", `${signed("t-1")}A`],
-    ["with a mark in capitals (case 34)", signed("t-1").toUpperCase()],
-    ["with another task's mark (case 34)", `t-2_${signed("t-1").slice(-22)}`],
-    ["with an asset's mark (case 34)", signed("t-1", "asset")],
-    ["with a mark of another secret (case 34)", signed("t-1", "task", "user-1", `${SECRET}!`)],
-    ["with a user's id in the task's (case 34)", signed("t-1:user-1", "task", "").replace(":user-1", "")],
-    ["with two marks (case 34)", signed(signed("t-1")).replace(/^t-1_/, "t-1__")],
-    ["that is a mark alone (case 34)", `_${signed("t-1").slice(-22)}`],
+    ["with a mark that is cut (case 34)", signId("t-1").slice(0, -1)],
+    ["with a mark that goes on (case 34)", `${signId("t-1")}A`],
+    ["with a mark in capitals (case 34)", signId("t-1").toUpperCase()],
+    ["with another task's mark (case 34)", `t-2_${signId("t-1").slice(-22)}`],
+    ["with an asset's mark (case 34)", signId("t-1", "asset")],
+    ["with a mark of another secret (case 34)", signId("t-1", "task", "user-1", `${SECRET}!`)],
+    ["with a user's id in the task's (case 34)", signId("t-1:user-1", "task", "").replace(":user-1", "")],
+    ["with two marks (case 34)", signId(signId("t-1")).replace(/^t-1_/, "t-1__")],
+    ["that is a mark alone (case 34)", `_${signId("t-1").slice(-22)}`],
   ])("%s is not found, and nothing is sent to the gateway", async (_, id) => {
     const { poll, reached } = openTenants();
     expect([(await poll(id)).status, reached.length]).toEqual([404, 0]);
@@ -128,13 +128,13 @@ describe("an id of a task", () => {
   test("stays good while the secret is changed, and new ones are marked with the new secret", async () => {
     const next = `${SECRET}-next`;
     const { poll, post } = openTenants(() => Response.json(receipt), { secret: () => [next, SECRET] });
-    expect((await poll(signed("t-1"))).status).toBe(200);
-    expect((await poll(signed("t-1", "task", "user-1", next))).status).toBe(200);
-    expect(JSON.parse((await post(video, order)).text).id).toBe(signed("t-1", "task", "user-1", next));
+    expect((await poll(signId("t-1"))).status).toBe(200);
+    expect((await poll(signId("t-1", "task", "user-1", next))).status).toBe(200);
+    expect(JSON.parse((await post(video, order)).text).id).toBe(signId("t-1", "task", "user-1", next));
     // the client's id stays the same, whichever secret has signed it
-    expect(JSON.parse((await poll(signed("t-1"))).text).id).toBe(signed("t-1"));
+    expect(JSON.parse((await poll(signId("t-1"))).text).id).toBe(signId("t-1"));
     const after = openTenants(undefined, { secret: () => next });
-    expect((await after.poll(signed("t-1"))).status).toBe(404);
+    expect((await after.poll(signId("t-1"))).status).toBe(404);
   });
 
   test("is unchanged where all callers are one user and there is no secret", async () => {
@@ -179,14 +179,14 @@ describe("an asset", () => {
   test("leaves with the mark of its user", async () => {
     const { post } = openTenants(() => Response.json({ Id: "a-1" }));
     const { text } = await post("/gamma/asset/CreateAsset", asset);
-    expect(JSON.parse(text)).toEqual({ Id: signed("a-1", "asset") });
+    expect(JSON.parse(text)).toEqual({ Id: signId("a-1", "asset") });
   });
 
   test("is used in each address of a video's body under the gateway's own name", async () => {
     const { post, sent } = openTenants(undefined, { allowFields: ["more"] });
     const body = (uri: string, other: string) => ({
       content: [
-        { type: "text", text: `like asset://${signed("a-1", "asset")}` },
+        { type: "text", text: `like asset://${signId("a-1", "asset")}` },
         { type: "image_url", image_url: { url: uri } },
         { type: "image_url", image_url: { url: other } },
         { type: "video_url", video_url: { url: uri } },
@@ -197,7 +197,7 @@ describe("an asset", () => {
       model: "gamma-video-2.0",
     });
     expect(
-      (await post(video, body(`asset://${signed("a-1", "asset")}`, `asset://${signed("b", "asset")}`)))
+      (await post(video, body(`asset://${signId("a-1", "asset")}`, `asset://${signId("b", "asset")}`)))
         .status,
     ).toBe(200);
     expect(await sent()).toEqual(body("asset://a-1", "asset://b"));
@@ -213,10 +213,10 @@ describe("an asset", () => {
   ];
 
   test.each([
-    ["of another user", `asset://${signed("a-1", "asset", "user-2")}`],
+    ["of another user", `asset://${signId("a-1", "asset", "user-2")}`],
     ["without a mark", "asset://a-1"],
-    ["with a task's mark", `asset://${signed("a-1")}`],
-    ["with a mark that is cut", `asset://${signed("a-1", "asset").slice(0, -1)}`],
+    ["with a task's mark", `asset://${signId("a-1")}`],
+    ["with a mark that is cut", `asset://${signId("a-1", "asset").slice(0, -1)}`],
   ])("%s is not found in a video's body, and nothing is sent", async (_, url) => {
     const { post, reached } = openTenants(undefined, { mediaURLs: "any", allowFields: ["input.anything"] });
     for (const body of bodies(url)) {
@@ -237,10 +237,10 @@ describe("an asset", () => {
   );
 
   test.each([
-    ["in capitals", `ASSET://${signed("a-1", "asset")}`],
+    ["in capitals", `ASSET://${signId("a-1", "asset")}`],
     ["in capitals without a mark", "Asset://a-1"],
-    ["behind a space", ` asset://${signed("a-1", "asset")}`],
-    ["before a space", `asset://${signed("a-1", "asset")} `],
+    ["behind a space", ` asset://${signId("a-1", "asset")}`],
+    ["before a space", `asset://${signId("a-1", "asset")} `],
     ["behind a line break", "\nasset://a-1"],
     ["with a tab within", "as\tset://a-1"],
     ["with a line break before its slashes", "asset:\n//a-1"],
@@ -248,7 +248,7 @@ describe("an asset", () => {
     ["with a long s", "a\u017fset://a-1"],
     ["with one slash", "asset:/a-1"],
     ["with no slash", "asset:a-1"],
-    ["with a path", `asset://${signed("a-1", "asset")}/../b`],
+    ["with a path", `asset://${signId("a-1", "asset")}/../b`],
     ["with no id", "asset://"],
   ])("an asset %s is refused for its shape before its user is checked (case 85)", async (_, url) => {
     const { post, reached } = openTenants(undefined, { mediaURLs: "any", allowFields: ["input.anything"] });
@@ -270,7 +270,7 @@ describe("an asset", () => {
     "a place of %s that takes no asset says so, also for an asset of the user (case 85)",
     async (model, body) => {
       const { post, reached } = openTenants();
-      for (const url of [`asset://${signed("a-1", "asset")}`, "asset://a-1", "asset://"]) {
+      for (const url of [`asset://${signId("a-1", "asset")}`, "asset://a-1", "asset://"]) {
         const { status, error } = await post(video, { model, ...body(url) });
         expect([status, error?.["code"]]).toEqual([400, "media_not_allowed"]);
         expect(error?.["message"]).toContain("takes no asset");
@@ -325,7 +325,7 @@ test.each([
 ])("a secret that is %s gives 500, and is not in the log", async (_, secret) => {
   const log = vi.spyOn(console, "error").mockImplementation(() => {});
   const { poll, reached } = openTenants(undefined, { secret: () => secret });
-  const { status, error } = await poll(signed("t-1"));
+  const { status, error } = await poll(signId("t-1"));
   expect([status, error?.["code"], reached.length]).toEqual([500, "misconfigured", 0]);
   expect(log.mock.calls.join()).toMatch(/secret: give at least 32/);
   expect(log.mock.calls.join()).not.toMatch(/0123456789|for-its-tests/);

@@ -2,7 +2,7 @@ import type { User } from "@sluice/worker-proxy";
 import { type AdminOperation, type BoundHost, ensure } from "@sluice/worker-proxy/plugin";
 import { type BudgetUnit, checkAmount } from "./amounts.js";
 import { type BudgetReader, findLimitKeys, isOwn, type Rule, readLimit } from "./limits.js";
-import { calculateRemaining, logLost, raise, read, reset } from "./operations.js";
+import { calculateRemaining, logOverdue, raise, read, reset } from "./operations.js";
 import { drawJitter, type ReserveOptions } from "./reservations.js";
 import type { Sums } from "./tables.js";
 
@@ -42,7 +42,7 @@ export function openLimits<Env>(
     return runOnEach(limit, reader, async (host, key, name) => {
       // the operation has also spent overdue reservations, whose process was lost
       const { lost, ...sums } = await host.run(key, read, { name, windowMs });
-      logLost(lost);
+      logOverdue(lost);
       return sums;
     });
   }

@@ -1,5 +1,12 @@
-import { type Job, logError, type StoredPart, type Transaction } from "@sluice/worker-proxy/plugin";
-import { operation, persistentJob, reading } from "../host/define.js";
+import {
+  type Job,
+  logError,
+  operation,
+  reading,
+  type StoredPart,
+  type Transaction,
+} from "@sluice/worker-proxy/plugin";
+import { persistentJob } from "../host/define.js";
 import {
   calculateWindowEnd,
   deletePage,
@@ -214,7 +221,7 @@ const sweepJob: Job<{ readonly jitterMs: number }> = persistentJob(
   async ({ host, key }, input) => {
     for (;;) {
       const { hasMore, lost } = await host.run(key, sweep, input);
-      logLost(lost);
+      logOverdue(lost);
       if (!hasMore) return;
     }
   },
@@ -225,7 +232,7 @@ async function scheduleSweep(transaction: Transaction, resetsAt: number, jitterM
 }
 
 /** Logs overdue reservations, which were spent. */
-export function logLost(lost: Lost | undefined): void {
+export function logOverdue(lost: Lost | undefined): void {
   if (!lost || lost.count === 0) return;
   const { count, amount, ids } = lost;
   logError(

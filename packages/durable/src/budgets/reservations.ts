@@ -1,6 +1,6 @@
 import { type BoundHost, type Exhausted, logError } from "@sluice/worker-proxy/plugin";
 import { type BudgetReader, findLimitKeys, isOwn, type Rule, readLimit } from "./limits.js";
-import { type KeyLimit, logLost, type Reserve, type Reserving, reserve, settle } from "./operations.js";
+import { type KeyLimit, logOverdue, type Reserve, type Reserving, reserve, settle } from "./operations.js";
 
 /** Options of all reservations of a budget. */
 export interface ReserveOptions<Env> {
@@ -111,7 +111,7 @@ export async function reserveAll(
       keys.add(target.key);
       const limits = target.limits.map(({ name, limit }) => ({ name, limit }));
       const reserving = await host.run(target.key, reserve, { ...input, limits });
-      logLost(reserving.lost);
+      logOverdue(reserving.lost);
       refusal = readRefusal(target, reserving);
       if (!refusal) return undefined;
       keys.delete(target.key);

@@ -1,7 +1,5 @@
 import type { Job, Source } from "@sluice/worker-proxy/plugin";
 
-export { operation, reading } from "@sluice/worker-proxy/plugin";
-
 /** Defines a job. See {@link Job}. */
 export function job<Input>(name: string, attempts: number, run: Job<Input>["run"]): Job<Input> {
   return { name, attempts, run };

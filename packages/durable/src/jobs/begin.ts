@@ -8,7 +8,7 @@ import {
   waitAtMost,
 } from "@sluice/worker-proxy/plugin";
 import { findJobBudget } from "../budgets/job-budget.js";
-import { logLost } from "../budgets/operations.js";
+import { logOverdue } from "../budgets/operations.js";
 import { createTicket, type Plan, readRefusal } from "../budgets/reservations.js";
 import { job, source } from "../host/define.js";
 import { rejectOnAbort } from "../shared/reject-on-abort.js";
@@ -17,7 +17,6 @@ import { readLive } from "./live.js";
 import type { JobsContext } from "./options.js";
 import { jobRefusal } from "./refusals.js";
 import { logJob, reportJob } from "./report.js";
-import { createErrorLine } from "./response-stream.js";
 import { createPayable, createSettlement, type JobRequest } from "./sending.js";
 import { type Begun, serveReader } from "./serve-reader.js";
 import { ALIVE_MS } from "./states.js";
@@ -61,15 +60,9 @@ export function createFree({ kind, store }: JobsContext): Job<Free> {
  */
 export function createBegin(jobs: JobsContext, run: Job<JobRequest>, retryFree: Job<Free>): Source<Begin> {
   const { kind, maxJobs = 0, store, getServer } = jobs;
-  return source(`${kind}.begin`, async function* (context, request) {
-    let begun: Begun;
-    try {
-      begun = await begin(context, request);
-    } catch (error) {
-      yield createErrorLine(error);
-      return;
-    }
-    yield* serveReader(jobs, context, { id: request.id, mode: "response", after: 0 }, begun);
+  return source(`${kind}.begin`, (context, request) => {
+    const input = { id: request.id, mode: "response", after: 0 } as const;
+    return serveReader(jobs, context, input, () => begin(context, request));
   });
 
   async function begin(context: HostContext, request: Begin): Promise<Begun> {
@@ -84,7 +77,7 @@ export function createBegin(jobs: JobsContext, run: Job<JobRequest>, retryFree: 
         await freeUnsent(context, job);
         throw error;
       });
-      if (claimed.lost) logLost(claimed.lost);
+      if (claimed.lost) logOverdue(claimed.lost);
       if (claimed.result === "stale") {
         await settleStale(context, id);
         continue;

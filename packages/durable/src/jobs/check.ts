@@ -1,5 +1,4 @@
-import type { Transaction } from "@sluice/worker-proxy/plugin";
-import { operation } from "../host/define.js";
+import { operation, type Transaction } from "@sluice/worker-proxy/plugin";
 import type { JobsContext, KeyContext } from "./options.js";
 import { logJob, reportJob } from "./report.js";
 import { CHECK_MS, isOpen, type JobDetails, type Payment, parseJSON, SETTLE_MS } from "./states.js";
@@ -103,9 +102,9 @@ export function createCheck(context: StoreContext) {
       }
       const row = isOpen(found.state) ? await settleLost(tx, context, id, by, found) : found;
       const { owner, ticket } = row;
-      const toReport = readJob(id, row);
+      const reported = readJob(id, row);
       // also after a commit whose response was lost
-      const lost = owner === by ? { ...toReport, wasSent: row.state === "lost" } : undefined;
+      const lost = owner === by ? { ...reported, wasSent: row.state === "lost" } : undefined;
       const endsAt = row.expires_at ?? tx.now;
       if (ticket !== null) {
         // a pause is as long as the time since the end of the lease, so that each is twice the previous one
@@ -113,7 +112,7 @@ export function createCheck(context: StoreContext) {
         const deadline = endsAt + UNSETTLED_MS;
         const isLast = tx.now >= deadline;
         await later(isLast ? tx.now + SETTLE_MS : Math.min(tx.now + pauseMs, deadline));
-        return { lost, unsettled: { id, owner, ticket, isLast, ...toReport } };
+        return { lost, unsettled: { id, owner, ticket, isLast, ...reported } };
       }
       if (endsAt > tx.now) await later(endsAt);
       else await deleteJob(tx, context, id);

@@ -41,6 +41,7 @@ export class LiveJob {
     this.#readStored = (after) => readStored(context, store, id, after);
     this.readers = new Readers(this.changes, () => {
       this.aloneSince = Date.now();
+      this.trim();
       this.onReaders();
     });
   }
@@ -50,7 +51,7 @@ export class LiveJob {
     return this.lastId <= this.storableTo;
   }
 
-  async readStatus(): Promise<JobStatus> {
+  readStatus(): JobStatus {
     const { state, code, lastId, isWhole } = this;
     // the head of a JSON response is hidden until the job has ended
     const head = this.head?.type === "text/event-stream" || !isOpen(state) ? this.head : undefined;
@@ -58,7 +59,7 @@ export class LiveJob {
   }
 
   /** Returns the events after an id: undefined if none follow yet, `"missing"` if they are not stored. */
-  async readPart(after: number): Promise<Part | "missing" | undefined> {
+  readPart(after: number): Promise<Part | "missing"> | Part | undefined {
     if (after >= this.lastId) return undefined;
     const [oldest] = this.#tail;
     if (oldest && oldest.firstId <= after + 1) {
@@ -73,20 +74,21 @@ export class LiveJob {
   add(parts: readonly Part[]): void {
     for (const part of parts) {
       this.#tail.push(part);
-      this.#bytes += part.bytes.byteLength;
+      this.#bytes += part.size;
       this.lastId = part.lastId;
     }
     this.trim();
     this.changes.notify();
   }
 
-  /** Drops the oldest parts, except those that are still to be stored. */
+  /** Drops the oldest parts, except those that are still to be stored. After the end it drops all if nobody reads. */
   trim(): void {
+    if (this.isStored && this.isWhole && this.readers.count === 0) this.#tail = [];
     while (this.#tail.length > 1 && this.#bytes > this.tailBytes) {
       const [oldest] = this.#tail;
       if (!oldest || (oldest.lastId > this.storedTo && oldest.lastId <= this.storableTo)) return;
       this.#tail.shift();
-      this.#bytes -= oldest.bytes.byteLength;
+      this.#bytes -= oldest.size;
     }
   }
 
@@ -94,6 +96,7 @@ export class LiveJob {
   finish(state: JobState, code?: string): void {
     this.state = state;
     this.code = code;
+    this.trim();
     this.changes.notify();
   }
 }

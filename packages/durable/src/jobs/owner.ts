@@ -184,13 +184,13 @@ export class JobOwner {
   #add(parts: readonly Part[]): void {
     const { jobs, live } = this.#options;
     for (const part of parts) {
-      const { byteLength } = part.bytes;
-      this.#bytes += byteLength;
-      if (this.#bytes > jobs.maxBytes || byteLength > MAX_ROW_BYTES)
+      const { size } = part;
+      this.#bytes += size;
+      if (this.#bytes > jobs.maxBytes || size > MAX_ROW_BYTES)
         live.storableTo = Math.min(live.storableTo, part.firstId - 1);
       if (part.lastId > live.storableTo) continue;
       this.#unstored.push(part);
-      this.#count(byteLength);
+      this.#count(size);
     }
     live.add(parts);
   }
@@ -322,7 +322,7 @@ function identify({ id, owner }: Owner): Owner {
 }
 
 function sumBytes(parts: readonly Part[]): number {
-  return parts.reduce((size, { bytes }) => size + bytes.byteLength, 0);
+  return parts.reduce((sum, { size }) => sum + size, 0);
 }
 
 function sleep(ms: number): Promise<void> {

@@ -5,7 +5,8 @@ export interface Part {
   readonly firstId: number;
   readonly lastId: number;
   readonly text: string;
-  readonly bytes: Uint8Array;
+  /** Size of the text in bytes. A part holds no bytes, because those of a small part take several times its size. */
+  readonly size: number;
 }
 
 /** Maximum size of a part that holds several events, in characters. */
@@ -16,6 +17,12 @@ const ROW_BYTES = 1_000_000;
 export const MAX_ROW_BYTES = 1_500_000;
 
 const encoder = new TextEncoder();
+const NOT_PRINTABLE_ASCII = /[^\n -~]/;
+
+/** Counts the bytes of a text in UTF-8. Most texts are ASCII, which needs no encoding. */
+function countBytes(text: string): number {
+  return NOT_PRINTABLE_ASCII.test(text) ? encoder.encode(text).byteLength : text.length;
+}
 
 /**
  * Makes parts of events, and gives each event its id.
@@ -28,7 +35,7 @@ export function makeEventParts(events: readonly string[], before: number): reado
   let lastId = before;
   let firstId = before + 1;
   let text = "";
-  const push = () => parts.push({ firstId, lastId, text, bytes: encoder.encode(text) });
+  const push = () => parts.push({ firstId, lastId, text, size: countBytes(text) });
   for (const event of events) {
     if (text !== "" && text.length + event.length > PART_CHARACTERS) {
       push();
@@ -51,7 +58,7 @@ export function makeTextParts(whole: string): readonly Part[] {
     if (end < whole.length && isHighSurrogate(whole.charCodeAt(end - 1))) end -= 1;
     const text = whole.slice(start, end);
     const id = parts.length + 1;
-    parts.push({ firstId: id, lastId: id, text, bytes: encoder.encode(text) });
+    parts.push({ firstId: id, lastId: id, text, size: countBytes(text) });
     start = end;
   }
   return parts;
@@ -68,13 +75,13 @@ export function makeRows(parts: readonly Part[]): readonly PartRow[] {
   let size = 0;
   let last_id = 0;
   for (const part of parts) {
-    if (text !== "" && size + part.bytes.byteLength > ROW_BYTES) {
+    if (text !== "" && size + part.size > ROW_BYTES) {
       rows.push({ last_id, text });
       text = "";
       size = 0;
     }
     text += part.text;
-    size += part.bytes.byteLength;
+    size += part.size;
     last_id = part.lastId;
   }
   if (text !== "") rows.push({ last_id, text });
@@ -86,7 +93,7 @@ export function readRow({ last_id, text }: PartRow, after: number): Part {
   const start = `id: ${after + 1}\n`;
   const at = text.startsWith(start) ? 0 : text.indexOf(`\n\n${start}`);
   const rest = at > 0 ? text.slice(at + 2) : text;
-  return { firstId: after + 1, lastId: last_id, text: rest, bytes: encoder.encode(rest) };
+  return { firstId: after + 1, lastId: last_id, text: rest, size: countBytes(rest) };
 }
 
 /** Cuts a part so that it begins with the first event after `after`. */

@@ -1,5 +1,4 @@
-import type { Reader } from "@sluice/worker-proxy/plugin";
-import { reading } from "../host/define.js";
+import { type Reader, reading } from "@sluice/worker-proxy/plugin";
 import { type JobState, parseJSON, type ResponseHead, type StopReason } from "./states.js";
 import type { JobId } from "./store.js";
 import { type JobRow, ONE, PARTS, type PartRow } from "./table.js";

@@ -6,7 +6,7 @@ import type { JobsContext } from "./options.js";
 import type { Reader } from "./readers.js";
 import type { JobStatus } from "./readings.js";
 import { jobRefusal } from "./refusals.js";
-import { createHeadLine, type HeadLine } from "./response-stream.js";
+import { createErrorLine, createHeadLine, type HeadLine } from "./response-stream.js";
 import { openRowFeed, type RowFeed } from "./row-feed.js";
 import { isOpen } from "./states.js";
 
@@ -51,13 +51,25 @@ export function createReadSource(jobs: JobsContext): Source<ReadRequest> {
   return source(`${jobs.kind}.read`, (context, input) => serveReader(jobs, context, input));
 }
 
-/** Yields the head of a response as a line of JSON, and then its body. */
+/**
+ * Yields the head of a response as a line of JSON, and then its body.
+ *
+ * @param begin begins the job, if this reader's request may begin it
+ */
 export async function* serveReader(
   jobs: JobsContext,
   context: HostContext,
   input: ReadRequest,
-  { live = findLive(context, jobs.store, input.id), isReplayed }: Begun = {},
+  begin = async (): Promise<Begun> => ({}),
 ): AsyncGenerator<Uint8Array, void> {
+  let begun: Begun;
+  try {
+    begun = await begin();
+  } catch (error) {
+    yield createErrorLine(error);
+    return;
+  }
+  const { live = findLive(context, jobs.store, input.id), isReplayed } = begun;
   const feed = live ?? openRowFeed(jobs, context, input.id);
   const reader = feed.readers.join();
   const leave = () => feed.readers.leave(reader);
@@ -71,7 +83,17 @@ export async function* serveReader(
     // set before the head is sent, so that concurrent readers count this reader
     reader.isReading = first.head !== undefined && first.head.status !== 204;
     yield encoder.encode(createHeadLine({ ...first, ...(isReplayed && { isReplayed }) }));
-    if (reader.isReading) yield* readBody(feed, reader, input.after, first.head?.type === EVENTS);
+    const isEvents = first.head?.type === EVENTS;
+    let next = reader.isReading ? await awaitText(feed, reader, input.after, isEvents) : undefined;
+    while (next) {
+      for (const bytes of encodePieces(next.text)) {
+        Object.assign(reader, { isSending: true, isSilent: false, beats: 0 });
+        yield bytes;
+        Object.assign(reader, { isSending: false, beats: 0 });
+        if (reader.hasLeft) return;
+      }
+      next = next.isEnd ? undefined : await awaitText(feed, reader, next.lastId, isEvents);
+    }
   } finally {
     context.signal.removeEventListener("abort", leave);
     leave();
@@ -119,42 +141,48 @@ function readHead(
   return refuse(jobRefusal("too_many_readers", { what: MAX_READERS, headers: { "retry-after": "60" } }));
 }
 
-/** Yields the events after an id, as fast as the client reads them. */
-async function* readBody(
+/** The next text of a body. */
+interface BodyText {
+  readonly text: string;
+  /** Id of the last event in the text. */
+  readonly lastId: number;
+  readonly isEnd?: boolean;
+}
+
+/**
+ * Waits for the next text of a body after an event. Returns undefined if the body has ended or the reader has left.
+ *
+ * @throws {Error} if the rest of a JSON response is missing
+ */
+async function awaitText(
   feed: Feed,
   reader: Reader,
   after: number,
   isEvents: boolean,
-): AsyncGenerator<Uint8Array, void> {
-  let at = after;
+): Promise<BodyText | undefined> {
   for (;;) {
     const seen = feed.changes.count;
     // the state is read first: if it is an end, the rows read after it include all events
     const status = await feed.readStatus();
-    const part = await feed.readPart(at);
-    if (reader.hasLeft) return;
-    if (part && part !== "missing") {
-      at = part.lastId;
-      yield* send(reader, part.bytes);
-    } else if (part === "missing" || !status || status.state === "lost") {
+    const part = await feed.readPart(after);
+    if (reader.hasLeft) return undefined;
+    if (part && part !== "missing") return part;
+    if (part === "missing" || !status || status.state === "lost") {
       if (!isEvents) throw new Error("the rest of a stored response is missing");
-      return yield* send(reader, encoder.encode(`${formatErrorEvent(jobRefusal("stream_interrupted"))}\n\n`));
-    } else if (!isOpen(status.state)) return;
-    else if (reader.isSilent && isEvents) yield* send(reader, encoder.encode(COMMENT));
-    else await feed.changes.after(seen);
-    if (reader.hasLeft) return;
+      const text = `${formatErrorEvent(jobRefusal("stream_interrupted"))}\n\n`;
+      return { text, lastId: after, isEnd: true };
+    }
+    if (!isOpen(status.state)) return undefined;
+    if (reader.isSilent && isEvents) return { text: COMMENT, lastId: after };
+    await feed.changes.after(seen);
+    if (reader.hasLeft) return undefined;
   }
 }
 
-async function* send(reader: Reader, bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
-  for (let start = 0; start < bytes.byteLength; start += WRITE_BYTES) {
-    reader.isSending = true;
-    reader.isSilent = false;
-    reader.beats = 0;
-    // a copy, because a byte stream detaches the buffers of its chunks
-    yield bytes.slice(start, start + WRITE_BYTES);
-    reader.isSending = false;
-    reader.beats = 0;
-    if (reader.hasLeft) return;
-  }
+/** Encodes a text in pieces of at most {@link WRITE_BYTES}. A byte stream takes the buffer of each piece. */
+function encodePieces(text: string): readonly Uint8Array[] {
+  const bytes = encoder.encode(text);
+  if (bytes.byteLength <= WRITE_BYTES) return [bytes];
+  const count = Math.ceil(bytes.byteLength / WRITE_BYTES);
+  return Array.from({ length: count }, (_, nth) => bytes.slice(nth * WRITE_BYTES, (nth + 1) * WRITE_BYTES));
 }

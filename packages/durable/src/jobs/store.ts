@@ -1,8 +1,7 @@
-import type { Job, StoredPart, Transaction } from "@sluice/worker-proxy/plugin";
+import { type Job, operation, type StoredPart, type Transaction } from "@sluice/worker-proxy/plugin";
 import { checkReservation, type Reserving } from "../budgets/operations.js";
 import type { Plan } from "../budgets/reservations.js";
 import { type Lost, settleReservation } from "../budgets/tables.js";
-import { operation } from "../host/define.js";
 import { createCheck, createErase, createSettled } from "./check.js";
 import type { JobsOptions } from "./options.js";
 import { createReadings } from "./readings.js";
@@ -191,15 +190,15 @@ async function claim(
   { kind, maxJobs, checkJob }: StoreContext,
 ): Promise<Claimed> {
   const { id, owner, fingerprint, details, maxOpen, state, plan, ticket } = input;
-  const count = `SELECT id FROM jobs WHERE key = ? AND kind = ? AND expires_at IS NULL AND alive_until > ? LIMIT ?`;
-  const countStored = "SELECT id FROM jobs WHERE key = ? AND kind = ? ORDER BY id LIMIT 1 OFFSET ?";
+  const openSQL = `SELECT id FROM jobs WHERE key = ? AND kind = ? AND expires_at IS NULL AND alive_until > ? LIMIT ?`;
+  const storedBeyondSQL = "SELECT id FROM jobs WHERE key = ? AND kind = ? ORDER BY id LIMIT 1 OFFSET ?";
   const [[row], open, stored, reservation] = await Promise.all([
     tx.query<JobRow>(
       `SELECT owner, fingerprint, state, alive_until, expires_at FROM jobs WHERE ${ONE}`,
       ...[tx.key, kind, id],
     ),
-    maxOpen === null ? [] : tx.query(count, tx.key, kind, tx.now, maxOpen),
-    maxJobs === undefined ? [] : tx.query(countStored, tx.key, kind, maxJobs - 1),
+    maxOpen === null ? [] : tx.query(openSQL, tx.key, kind, tx.now, maxOpen),
+    maxJobs === undefined ? [] : tx.query(storedBeyondSQL, tx.key, kind, maxJobs - 1),
     plan?.own && checkReservation(tx, { ...plan, limits: plan.own.limits }),
   ]);
   const { store, lost, ...reserving } = reservation ?? {};

@@ -1,5 +1,14 @@
-import type { Job, JobContext, SQL, StoredPart, Transaction, Value } from "@sluice/worker-proxy/plugin";
-import { job, operation, reading, source } from "../host/define.js";
+import {
+  type Job,
+  type JobContext,
+  operation,
+  reading,
+  type SQL,
+  type StoredPart,
+  type Transaction,
+  type Value,
+} from "@sluice/worker-proxy/plugin";
+import { job, source } from "../host/define.js";
 import { catchError } from "./assert.js";
 
 /*

@@ -2,12 +2,14 @@ import {
   type AdminOperation,
   type BoundHost,
   ensure,
+  operation,
+  reading,
   type StoredPart,
   type Transaction,
   type Value,
 } from "@sluice/worker-proxy/plugin";
 import { readCursor, readText } from "../admin/body.js";
-import { operation, persistentJob, reading } from "../host/define.js";
+import { persistentJob } from "../host/define.js";
 import { DEAD_LETTER_MS, resendDelivery } from "./deliveries.js";
 
 /**

@@ -1,5 +1,5 @@
-import type { Reader, Transaction } from "@sluice/worker-proxy/plugin";
-import { declareJob, operation, reading } from "../host/define.js";
+import { operation, type Reader, reading, type Transaction } from "@sluice/worker-proxy/plugin";
+import { declareJob } from "../host/define.js";
 import type { EndedTask } from "./ends.js";
 import { readWatch } from "./rows.js";
 import type { RowId } from "./watches.js";

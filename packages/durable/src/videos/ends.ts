@@ -86,16 +86,16 @@ const STATES: readonly EndState[] = ["succeeded", "failed", "expired", "unknown"
  */
 export function createEndedTask(task: WatchedTask, end: TaskEnd, hash: string): EndedTask {
   const { id, userId, envelope, created, isRemoved = false } = task;
-  const { sentId = id, model, requestId } = created ?? {};
+  const { signedId = id, model, requestId } = created ?? {};
   const state = getEndState(task, end);
   return {
     id: `${hash.slice(0, 31)}${STATES.indexOf(state)}`,
-    taskId: sentId,
+    taskId: signedId,
     gatewayId: id,
     userId,
     model,
     state,
-    task: envelope === undefined ? null : JSON.parse(renameTask(envelope, id, sentId)),
+    task: envelope === undefined ? null : JSON.parse(renameTask(envelope, id, signedId)),
     endedAt: end.at,
     isRemoved,
     requestId,
@@ -103,6 +103,6 @@ export function createEndedTask(task: WatchedTask, end: TaskEnd, hash: string): 
 }
 
 /** Replaces the gateway's task id in an envelope with the client's task id. */
-export function renameTask(envelope: string, id: string, sentId: string): string {
-  return JSON.stringify(JSON.parse(envelope), (_, value) => (value === id ? sentId : value));
+export function renameTask(envelope: string, id: string, signedId: string): string {
+  return JSON.stringify(JSON.parse(envelope), (_, value) => (value === id ? signedId : value));
 }

@@ -12,7 +12,7 @@ import type { WatchedTask } from "./task.js";
 export type EventsRequest = {
   readonly id: string;
   /** The task id that the client received. */
-  readonly sentId: string;
+  readonly signedId: string;
   readonly lastEventId: string | null;
   /** True for a public proxy, where all visitors share one user. */
   readonly isPublic: boolean;
@@ -83,7 +83,7 @@ class Feed {
   }
 
   async *serve(
-    { id, sentId, lastEventId }: EventsRequest,
+    { id, signedId, lastEventId }: EventsRequest,
     signal: AbortSignal,
   ): AsyncGenerator<Uint8Array, void> {
     const shared = this.#tasks.get(id) ?? { task: undefined, readers: new Set() };
@@ -103,7 +103,7 @@ class Feed {
         if (shared.task === undefined || reader.isSilent) await this.#refresh();
         const { task } = shared;
         if (!task || reader.hasLeft || signal.aborted) return;
-        if (seen !== String(task.version)) text += encodeTask(task, sentId);
+        if (seen !== String(task.version)) text += encodeTask(task, signedId);
         seen = String(task.version);
         text += encodeEnd(task);
         if (text === "" && reader.isSilent) text = COMMENT;
@@ -151,9 +151,9 @@ function countReaders({ readers }: SharedTask): number {
 }
 
 /** Encodes the latest response as an event; an empty string if no response shows the task. */
-function encodeTask({ id, version, envelope }: WatchedTask, sentId: string): string {
+function encodeTask({ id, version, envelope }: WatchedTask, signedId: string): string {
   if (envelope === undefined) return "";
-  return `id: ${version}\nevent: task\ndata: ${renameTask(envelope, id, sentId)}\n\n`;
+  return `id: ${version}\nevent: task\ndata: ${renameTask(envelope, id, signedId)}\n\n`;
 }
 
 /** Encodes the final event of a stream; an empty string for a task that has not ended. */

@@ -1,5 +1,4 @@
-import type { Reader, Transaction } from "@sluice/worker-proxy/plugin";
-import { reading } from "../host/define.js";
+import { type Reader, reading, type Transaction } from "@sluice/worker-proxy/plugin";
 import type { WatchedTask } from "./task.js";
 
 /** Tables of watches. `key` is the user's key. */

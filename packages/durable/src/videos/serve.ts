@@ -109,13 +109,13 @@ export function createWatchHandlers<Env>({ getServer, rules, handlers, events }:
 
   async function serveEvents(admitted: AdmittedRequest<Env>): Promise<Response> {
     checkSignal();
-    const { env, user, id = "", sentId = id, request, isPublic = false } = admitted;
+    const { env, user, id = "", signedId = id, request, isPublic = false } = admitted;
     const key = await createUserKey(user.id);
     const { task, result } = await findOrPollTask(admitted, key);
     if (!task)
       throw result && result.type !== "task" ? createStoredRefusal(result) : refuseTooManyTasks(admitted);
     const lastEventId = request.headers.get("last-event-id");
-    const stream = await getServer().host(env).open(key, events, { id, sentId, lastEventId, isPublic });
+    const stream = await getServer().host(env).open(key, events, { id, signedId, lastEventId, isPublic });
     const opened = await openResponse(stream, request.signal);
     return new Response(opened?.body, { headers: { "content-type": "text/event-stream" } });
   }
@@ -133,7 +133,7 @@ export function createWatchHandlers<Env>({ getServer, rules, handlers, events }:
   }
 
   async function servePoll(admitted: AdmittedRequest<Env>): Promise<Response> {
-    const { user, id = "", sentId = id } = admitted;
+    const { user, id = "", signedId = id } = admitted;
     const { task, result } = await findOrPollTask(admitted, await createUserKey(user.id));
     if (task?.end?.refusal) throw createStoredRefusal(task.end.refusal);
     // a task over the limit is not watched, but the client still gets the response
@@ -143,16 +143,16 @@ export function createWatchHandlers<Env>({ getServer, rules, handlers, events }:
         ? createStoredRefusal(result)
         : new Refusal("upstream_unreachable");
     const headers = { "content-type": "application/json" };
-    return new Response(renameTask(envelope, id, sentId), { headers });
+    return new Response(renameTask(envelope, id, signedId), { headers });
   }
 
   /** Starts the watch of a new task. Only reports a failure, because the client must receive the paid response. */
   async function responded(admitted: AdmittedRequest<Env>, receipt: unknown): Promise<void> {
-    const { route, body, user, id = "", sentId = id, model, headers, env } = admitted;
+    const { route, body, user, id = "", signedId = id, model, headers, env } = admitted;
     if (route !== "videos" || !body) return;
     const requestId = headers?.["x-request-id"];
     const input = {
-      ...{ id, userId: user.id, rules, created: { sentId, model, requestId }, random: Math.random() },
+      ...{ id, userId: user.id, rules, created: { signedId, model, requestId }, random: Math.random() },
       ...{ maxOpen: getMaxOpen(admitted), envelope: parseTask(receipt)?.envelope ?? null },
     };
     const start = async () =>

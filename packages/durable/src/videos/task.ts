@@ -52,7 +52,7 @@ export type TaskEnd = {
 /** Details of a task that was created through this proxy. */
 export type CreatedTask = {
   /** The task id that the client received. */
-  readonly sentId: string;
+  readonly signedId: string;
   readonly model?: string | undefined;
   /** The `x-request-id` of the create request. */
   readonly requestId?: string | undefined;

@@ -34,7 +34,7 @@ export function createUserData<Env>(getServer: () => PluginServer<Env>): UserDat
 function exportTask(task: WatchedTask) {
   const { id, userId, created, isRemoved = false, startedAt, envelope, end } = task;
   return {
-    id: created?.sentId ?? id,
+    id: created?.signedId ?? id,
     gatewayId: id,
     user: userId,
     model: created?.model,

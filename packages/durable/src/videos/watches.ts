@@ -1,5 +1,5 @@
-import type { Transaction } from "@sluice/worker-proxy/plugin";
-import { declareJob, operation, reading } from "../host/define.js";
+import { operation, reading, type Transaction } from "@sluice/worker-proxy/plugin";
+import { declareJob } from "../host/define.js";
 import { addDeliveries, deleteDeliveries, hasDeliveries } from "./deliveries.js";
 import { createEndedTask } from "./ends.js";
 import { deleteWatch, findChanges, hasOpenWatches, readWatch, readWatches, storeWatch } from "./rows.js";

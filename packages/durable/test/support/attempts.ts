@@ -1,5 +1,4 @@
-import { definePlugin, type PluginServer } from "@sluice/worker-proxy/plugin";
-import { operation } from "../../src/host/define.js";
+import { definePlugin, operation, type PluginServer } from "@sluice/worker-proxy/plugin";
 
 /** The attempts of all timers of a job. */
 type Attempts = {

@@ -3,10 +3,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { findServer, hashText } from "@sluice/worker-proxy/plugin";
+import { findServer, hashText, reading } from "@sluice/worker-proxy/plugin";
 import { onTestFinished, vi } from "vitest";
 import type { Bucket, MultipartUpload } from "../../src/buckets/bucket.js";
-import { reading } from "../../src/host/define.js";
 import { openArchive } from "./file-archive.js";
 import { createMemoryBucket } from "./memory-bucket.js";
 

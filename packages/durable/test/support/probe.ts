@@ -1,6 +1,5 @@
 import type { ProxyPlugin } from "@sluice/worker-proxy";
-import { definePlugin, type PluginServer } from "@sluice/worker-proxy/plugin";
-import { operation } from "../../src/host/define.js";
+import { definePlugin, operation, type PluginServer } from "@sluice/worker-proxy/plugin";
 
 /** Runs any statement in the database of a proxy through its host, because the host may have locked the file. */
 export function createProbe() {

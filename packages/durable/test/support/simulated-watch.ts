@@ -1,10 +1,9 @@
 import { copyFileSync, existsSync } from "node:fs";
 import { createProxy, type JobEvent, type ProxyEvent, type ProxyPlugin, videos } from "@sluice/worker-proxy";
-import { type BoundHost, definePlugin } from "@sluice/worker-proxy/plugin";
+import { type BoundHost, definePlugin, reading } from "@sluice/worker-proxy/plugin";
 import { onTestFinished } from "vitest";
 import { createRequest } from "../../../worker-proxy/test/support/in-process.js";
 import type { Random } from "../../../worker-proxy/test/support/random.js";
-import { reading } from "../../src/host/define.js";
 import { nodeHost } from "../../src/host/node.js";
 import type { DeadLetter } from "../../src/videos/dead-letters.js";
 import type { EndedTask } from "../../src/videos/ends.js";

@@ -12,11 +12,10 @@ import {
   readStreams,
   videos,
 } from "@sluice/worker-proxy";
-import { type BoundHost, definePlugin } from "@sluice/worker-proxy/plugin";
+import { type BoundHost, definePlugin, operation, reading } from "@sluice/worker-proxy/plugin";
 import { expect, onTestFinished, vi } from "vitest";
 import { chat, createRequest } from "../../../worker-proxy/test/support/in-process.js";
 import { KEY } from "../../../worker-proxy/test/support/key.js";
-import { operation, reading } from "../../src/host/define.js";
 import type { ClosableHost } from "../../src/host/process-host.js";
 import { createUserKey } from "../../src/host/user-key.js";
 import { createAttempts } from "./attempts.js";

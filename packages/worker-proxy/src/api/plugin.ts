@@ -87,7 +87,7 @@ export interface AdmittedRequest<Env = unknown> {
   /** The gateway's id of the task or asset that is polled. The proxy has checked and removed its signature. */
   readonly id?: string;
   /** The id with its signature, as the client sent it. A response names the task or asset by this id. */
-  readonly sentId?: string;
+  readonly signedId?: string;
   readonly model?: string;
   /** Headers of the request to the gateway beside its key: request id, `traceparent`, those of `gatewayHeaders()`. */
   readonly headers?: Readonly<Record<string, string>>;

@@ -46,9 +46,9 @@ export interface RouteGroup {
 }
 
 /**
- * The form of a field. A text is the kind of a plain value: `""` any, `"@"` the address of a file, `"$"` the address of a
- * file or an asset, `"*"` JSON of any form, `"+"` anything, because the operator allows it. A list has the form of its
- * entries. An object has its fields, and under `""` the kind of a plain value in its place.
+ * The form of a field. A text is the kind of a plain value: `""` any, `"file"` the address of a file, `"asset"` the
+ * address of a file or an asset, `"json"` JSON of any form, `"free"` anything, because the operator allows it. A list has
+ * the form of its entries. An object has its fields, and under `""` the kind of a plain value in its place.
  */
 export type Shape = string | readonly [Shape] | { readonly [name: string]: Shape };
 
@@ -89,7 +89,7 @@ export interface Tenancy {
 /** An id of the gateway, and the same id with the mark of its user, as the user knows it. */
 export interface MarkedId {
   readonly id: string;
-  readonly sentId: string;
+  readonly signedId: string;
 }
 
 /** Signs and verifies the ids of a group of routes. */
@@ -101,7 +101,7 @@ export interface IdRules {
   mark(
     json: unknown,
     kind: IdKind,
-    admitted: Pick<AdmittedRequest, "id" | "sentId">,
+    admitted: Pick<AdmittedRequest, "id" | "signedId">,
     tenancy: Tenancy | undefined,
   ): Promise<MarkedId | undefined>;
 }

@@ -29,7 +29,7 @@ interface UserRules extends Pick<CheckRules, "models" | "tenancy"> {
   readonly count: (bytes: number) => void;
 }
 
-type Incoming<Env> = Omit<AdmittedRequest<Env>, "id" | "sentId" | "model" | "body">;
+type Incoming<Env> = Omit<AdmittedRequest<Env>, "id" | "signedId" | "model" | "body">;
 
 /**
  * Reads a request and checks its body, in this order: size, id, model, fields, caps, addresses. The changed body
@@ -39,7 +39,7 @@ type Incoming<Env> = Omit<AdmittedRequest<Env>, "id" | "sentId" | "model" | "bod
  *   limit, 404 for a task or an asset of another user, and the errors of `readBody`
  */
 export async function admit<Env>(
-  { route, sentId }: Match,
+  { route, signedId }: Match,
   incoming: Incoming<Env>,
   settings: BodySettings,
   { models, tenancy, secrets, count }: UserRules,
@@ -48,9 +48,9 @@ export async function admit<Env>(
   const { limits, timeout, mediaURLs, gateway, run } = settings;
   const body = await readBody(incoming.request, { maxBytes: limits.maxBodyBytes, ms: timeout.bodyMs, count });
   if (!group || (plugin && !ids))
-    return { ...incoming, ...(sentId !== undefined && { id: sentId, sentId }), ...(body && { body }) };
-  if (ids && group.ids && (sentId !== undefined || route.isLookup)) {
-    const named = await group.ids.verify(tenancy, ids, sentId ?? body ?? "");
+    return { ...incoming, ...(signedId !== undefined && { id: signedId, signedId }), ...(body && { body }) };
+  if (ids && group.ids && (signedId !== undefined || route.isLookup)) {
+    const named = await group.ids.verify(tenancy, ids, signedId ?? body ?? "");
     return { ...incoming, ...named, ...(body && { body: { Id: named.id } }) };
   }
   if (!body) return incoming;

@@ -28,7 +28,7 @@ export function findRules(rules: GroupRules, model: string): ModelRules {
 
 /** Adds a field that may hold anything. */
 function allowField(shape: Shape | undefined, [name, ...rest]: readonly string[]): Shape {
-  if (name === undefined || isFree(shape)) return isFree(shape) ? shape : "+";
+  if (name === undefined || isFree(shape)) return isFree(shape) ? shape : "free";
   if (isList(shape)) return [allowField(shape[0], [name, ...rest])];
   const fields = typeof shape === "string" ? { "": shape } : shape;
   return { ...fields, [name]: allowField(fields && findField(fields, name), rest) };
@@ -36,7 +36,7 @@ function allowField(shape: Shape | undefined, [name, ...rest]: readonly string[]
 
 /** Returns true for a field that may hold anything. */
 function isFree(shape: unknown): shape is string {
-  return shape === "*" || shape === "+";
+  return shape === "json" || shape === "free";
 }
 
 /** Returns true for a field with a list of values. */
@@ -97,7 +97,7 @@ export function checkFields(body: Body, fields: Shape): readonly Address[] {
       if (!isList(shape)) throw refuseField(path, "must not be a list here");
       for (const at of value.keys()) visit(value as never, at, entry, path);
     } else if (typeof value === "object" && value !== null) visitFields(value as Owner, entry, path);
-    else checkPlain({ owner, name, path, takesAssets: kind !== "@" }, value, kind);
+    else checkPlain({ owner, name, path, takesAssets: kind !== "file" }, value, kind);
   }
 
   function checkPlain(address: Address, value: unknown, kind: string | undefined): void {
@@ -106,7 +106,8 @@ export function checkFields(body: Body, fields: Shape): readonly Address[] {
     // 1e400 is read as Infinity, and would be written as null
     if (value === Infinity || value === -Infinity) throw refuseField(path, "is out of range");
     if (typeof value !== "string") return;
-    if (kind === "@" || kind === "$" || (kind === "+" && isLikeAddress(value))) addresses.push(address);
+    if (kind === "file" || kind === "asset" || (kind === "free" && isLikeAddress(value)))
+      addresses.push(address);
     if (addresses.length > MAX_ADDRESSES)
       throw new Refusal("too_much", { what: `has more than ${MAX_ADDRESSES} addresses` });
   }

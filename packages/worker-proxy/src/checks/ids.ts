@@ -28,8 +28,12 @@ const ID = /^[A-Za-z0-9_-]{1,128}$/;
  *
  * @throws {Refusal} 404 for an id that is invalid, or belongs to another user
  */
-export async function verifyId(tenancy: Tenancy | undefined, kind: IdKind, sentId: string): Promise<string> {
-  const id = tenancy ? await tenancy.verify(kind, sentId) : sentId;
+export async function verifyId(
+  tenancy: Tenancy | undefined,
+  kind: IdKind,
+  signedId: string,
+): Promise<string> {
+  const id = tenancy ? await tenancy.verify(kind, signedId) : signedId;
   if (id !== undefined && ID.test(id)) return id;
   const name = kind === "asset" ? "asset_not_found" : "task_not_found";
   throw refuseAs(mediaRefusals[name], name);
@@ -46,17 +50,17 @@ function findId(json: unknown): string | undefined {
 export const ids: IdRules = {
   createTenancy,
   async verify(tenancy, kind, sent) {
-    // the id of a path is a string; the body of a lookup has the field `Id`, with any value ("+"), and no other field
-    if (typeof sent !== "string") checkFields(sent, { Id: "+" });
+    // the id of a path is a string; the body of a lookup has the field `Id`, with any value, and no other field
+    if (typeof sent !== "string") checkFields(sent, { Id: "free" });
     // an `Id` that is not a string matches no asset
     const named = typeof sent === "string" ? sent : sent["Id"];
-    const sentId = typeof named === "string" ? named : "";
-    return { id: await verifyId(tenancy, kind, sentId), sentId };
+    const signedId = typeof named === "string" ? named : "";
+    return { id: await verifyId(tenancy, kind, signedId), signedId };
   },
   async mark(json, kind, admitted, tenancy) {
     const id = admitted.id ?? findId(json);
     if (id === undefined) return undefined;
     // a poll's response has the id that the user sent; a receipt has a new signed id, which the user will send
-    return { id, sentId: admitted.sentId ?? (await tenancy?.sign(kind, id)) ?? id };
+    return { id, signedId: admitted.signedId ?? (await tenancy?.sign(kind, id)) ?? id };
   },
 };

@@ -37,7 +37,7 @@ export function isPoll({ method, isLookup, plugin }: Route): boolean {
 /** A route that fits a request's path, with the id in it as it was sent. */
 export interface Match {
   readonly route: Route;
-  readonly sentId: string | undefined;
+  readonly signedId: string | undefined;
 }
 
 /** The path and the begin of the query of an address, as they were sent. */
@@ -98,9 +98,9 @@ function refusePath(pathname: string, { basePath, table }: Served): Refusal {
 }
 
 function matchRoute(route: Route, path: string): Match | undefined {
-  if (route.path === path) return { route, sentId: undefined };
+  if (route.path === path) return { route, signedId: undefined };
   const [before = "", after] = route.path.split("{id}");
   if (after === undefined || !path.startsWith(before) || !path.endsWith(after)) return undefined;
-  const sentId = path.slice(before.length, path.length - after.length);
-  return SENT_ID.test(sentId) ? { route, sentId } : undefined;
+  const signedId = path.slice(before.length, path.length - after.length);
+  return SENT_ID.test(signedId) ? { route, signedId } : undefined;
 }

@@ -21,7 +21,7 @@ export async function readJSON<Env>(exchange: Exchange<Env>, response: Response)
   // written anew, with each id marked for its user: the id of the request, or a new task's or asset's
   const written = JSON.stringify(
     json,
-    marked && ((_, value) => (value === marked.id ? marked.sentId : value)),
+    marked && ((_, value) => (value === marked.id ? marked.signedId : value)),
   );
   return new TextEncoder().encode(written);
 }

@@ -101,7 +101,7 @@ const createEpsilonPath = (kind: string): GatewayPath => ({
 export const epsilon: RouteGroup = {
   name: "epsilon",
   // the spec shows no shapes of these
-  models: '{"":{"fields":"+"}}',
+  models: '{"":{"fields":"free"}}',
   paths: () => [
     createEpsilonPath("text2video"),
     createEpsilonPath("image2video"),

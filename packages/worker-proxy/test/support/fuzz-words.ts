@@ -1,5 +1,5 @@
 // Parts of fuzzed requests: the rows of the table as they should be, and wrong values to mix into them.
-import { signed } from "./sign.js";
+import { signId } from "./sign.js";
 
 /** Text in all that a client adds, and in nothing of the proxy's own. */
 export const MARK = "cl1ent";
@@ -7,7 +7,7 @@ export const MARK = "cl1ent";
 /** Ids of the gateway's that the user was given. */
 export const own = { task: "task_1-A", asset: "asset-1" };
 
-const url = `asset://${signed(own.asset, "asset")}`;
+const url = `asset://${signId(own.asset, "asset")}`;
 const content = [
   { type: "text", text: "a" },
   { type: "image_url", image_url: { url } },
@@ -17,13 +17,13 @@ export const rows: readonly [method: string, path: string, body?: object][] = [
   ["POST", "/v1/chat/completions", { model: "delta-5.3", ...chat }],
   ["POST", "/v1/chat/completions", { model: "alpha-v4.1-flash", ...chat, stream: true, user_id: MARK }],
   ["POST", "/v1/video/generations", { model: "gamma-video-2.0", content }],
-  ["GET", `/v1/video/generations/${signed(own.task)}`],
+  ["GET", `/v1/video/generations/${signId(own.task)}`],
   [
     "POST",
     "/gamma/asset/CreateAsset",
     { model: "gamma-asset", GroupId: "g", URL: "https://cdn.example/a.png" },
   ],
-  ["POST", "/gamma/asset/GetAsset", { Id: signed(own.asset, "asset") }],
+  ["POST", "/gamma/asset/GetAsset", { Id: signId(own.asset, "asset") }],
 ];
 
 export const methods = [
@@ -42,9 +42,9 @@ export const methods = [
 export const ids = [
   own.task,
   `${own.task}_`,
-  signed("task_2", "task", "user-2"),
-  signed(own.task, "asset"),
-  signed(own.task, "task", "user-2"),
+  signId("task_2", "task", "user-2"),
+  signId(own.task, "asset"),
+  signId(own.task, "task", "user-2"),
 ];
 export const paths = [
   "/../",
@@ -191,8 +191,8 @@ export const values: readonly unknown[] = [
   "http://127.0.0.1/a",
   "https://cdn.example/a.png",
   "asset://asset-1",
-  `ASSET://${signed(own.asset, "asset")}`,
-  `asset://${signed(own.asset, "asset", "user-2")}`,
+  `ASSET://${signId(own.asset, "asset")}`,
+  `asset://${signId(own.asset, "asset", "user-2")}`,
   content,
   [51],
   "x".repeat(3000),

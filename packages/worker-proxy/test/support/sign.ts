@@ -7,7 +7,7 @@ export const SECRET = "a-secret-of-the-proxy-for-its-tests-0123456789";
  * Computes the signed id of a user without the proxy's code. A change of the format would invalidate the ids that users
  * already have, so it fails a test.
  */
-export function signed(
+export function signId(
   id: string,
   kind: "task" | "asset" | "epsilon" = "task",
   userId = "user-1",

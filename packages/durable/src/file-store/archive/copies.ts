@@ -1,5 +1,4 @@
-import type { Transaction } from "@sluice/worker-proxy/plugin";
-import { operation } from "../../host/define.js";
+import { operation, type Transaction } from "@sluice/worker-proxy/plugin";
 import {
   addToSums,
   createRow,

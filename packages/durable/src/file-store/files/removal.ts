@@ -1,5 +1,4 @@
-import type { HostContext, Job, Transaction } from "@sluice/worker-proxy/plugin";
-import { operation } from "../../host/define.js";
+import { type HostContext, type Job, operation, type Transaction } from "@sluice/worker-proxy/plugin";
 import type { Store } from "./store.js";
 import {
   addToSums,

@@ -11,10 +11,10 @@ import { toBucketKey } from "./store.js";
  * @throws {Refusal} 404 for a link with an invalid signature, an expired link or a missing file
  */
 export async function serveFile<Env>(
-  { request, sentId = "" }: AdmittedRequest<Env>,
+  { request, signedId = "" }: AdmittedRequest<Env>,
   { bucket, links }: { readonly bucket: Bucket; readonly links: Links },
 ): Promise<Response> {
-  const link = await links.verify(sentId);
+  const link = await links.verify(signedId);
   if (!link) throw refuseFile("file_not_found");
   const key = toBucketKey(link.id);
   const isHead = request.method === "HEAD";

@@ -1,4 +1,4 @@
-import { operation } from "../../host/define.js";
+import { operation } from "@sluice/worker-proxy/plugin";
 import {
   addToSums,
   createRow,

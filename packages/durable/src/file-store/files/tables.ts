@@ -1,5 +1,5 @@
-import type { Transaction, Value } from "@sluice/worker-proxy/plugin";
-import { declareJob, reading } from "../../host/define.js";
+import { reading, type Transaction, type Value } from "@sluice/worker-proxy/plugin";
+import { declareJob } from "../../host/define.js";
 
 /**
  * Rows by user: one row for each file, for each stored part of an unfinished upload, and one row of sums.
