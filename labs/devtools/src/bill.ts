@@ -1,6 +1,7 @@
+import { isCreatePath } from "@sluice/core/extend";
 import { describeError } from "@sluice/react";
 import type { CallRecord } from "./recording.js";
-import { isPaidPath, type TappedRequest } from "./tap.js";
+import type { TappedRequest } from "./tap.js";
 import { formatCount } from "./texts.js";
 
 /** Bill of one call, computed from its requests. */
@@ -52,7 +53,7 @@ export function describeBill({ sent, billed, unknown, isBilledOnce }: Bill): str
 /** Describes the bill as the app knows it, from the end of the call. */
 export function describeKnownBill({ end, path }: Pick<CallRecord, "end" | "path">): string {
   if (!end) return "in flight";
-  if (!isPaidPath(path)) return "free";
+  if (!isCreatePath(path)) return "free";
   if (end.outcome === "stopped") return "may be billed";
   if (end.error === undefined) return "billed";
   return describeError(end.error).billing === "maybe" ? "may be billed" : "not billed";

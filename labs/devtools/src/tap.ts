@@ -1,5 +1,5 @@
 import type { Store } from "@sluice/core";
-import { createStore } from "@sluice/core/extend";
+import { createStore, isCreatePath } from "@sluice/core/extend";
 import { createConnectionError, createResponse, type Fault } from "./faults.js";
 import { tapBody } from "./tapped-body.js";
 
@@ -105,13 +105,6 @@ const MAX_FRAMES = 300;
 const MAX_FRAME_TEXT = 2000;
 const MAX_BODY_TEXT = 20_000;
 
-const PAID = /\/(?:chat\/completions|(?:images|video)\/generations|CreateAsset|\w+2video)$/;
-
-/** Checks for the path of a request that may be billed. Queries and stored streams are free. */
-export function isPaidPath(path: string): boolean {
-  return PAID.test(path);
-}
-
 /**
  * Wraps a client's `fetch`, so that {@link SluiceDevtools} shows its requests and streams, and plays faults on them.
  * Responses are unchanged, at the reader's pace. Their data stays in memory for the panel, and is sent nowhere. In a
@@ -177,7 +170,7 @@ export function devtoolsFetch(fetch?: Fetch): Fetch | undefined {
       callId,
       method,
       path: pathname + search,
-      isPaid: isPaidPath(pathname),
+      isPaid: isCreatePath(pathname),
       wasSent: false,
       fault: undefined,
       status: undefined,

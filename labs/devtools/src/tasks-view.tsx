@@ -1,14 +1,13 @@
 import { parseVideoTask } from "@sluice/core";
-import { parseJSON } from "@sluice/core/extend";
+import { isCreatePath, parseJSON } from "@sluice/core/extend";
 import type { CallRecord, RecordingSnapshot } from "./recording.js";
-import { isPaidPath } from "./tap.js";
 import { formatDuration, formatTime } from "./texts.js";
 
 /** Video tasks and asset lookups, by the path of their polls. */
 export function TasksView({ recorded }: { readonly recorded: RecordingSnapshot }) {
   const tasks = new Map<string, CallRecord[]>();
   for (const call of recorded.calls) {
-    if (!["video", "asset"].includes(call.kind) || isPaidPath(call.path)) continue;
+    if (!["video", "asset"].includes(call.kind) || isCreatePath(call.path)) continue;
     const path = call.path.replace(/\/events$/, "");
     tasks.set(path, [...(tasks.get(path) ?? []), call]);
   }
