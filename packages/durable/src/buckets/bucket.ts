@@ -3,7 +3,6 @@
  * Cloudflare's own types are compatible.
  */
 
-/** Content type of a new file. */
 interface StoreOptions {
   readonly httpMetadata: { readonly contentType: string };
 }

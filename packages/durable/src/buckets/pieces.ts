@@ -3,7 +3,6 @@ import { collectBytes } from "@sluice/worker-proxy/plugin";
 /** Bytes that do not share their buffer. */
 type OwnBytes = ReturnType<ReturnType<typeof collectBytes>["take"]>;
 
-/** A piece of a stream. */
 interface Piece {
   readonly piece: OwnBytes;
   readonly isLast: boolean;

@@ -182,7 +182,6 @@ const UPLOADS: Cases = {
   },
 };
 
-/** Starts an upload with one part. */
 async function begin(bucket: Bucket, name: string) {
   const upload = await bucket.createMultipartUpload(name, PNG);
   return { upload, parts: [await upload.uploadPart(1, createStream(createFile(1000)))] };

@@ -28,7 +28,6 @@ export const addNote = operation("hostTests.note", async (transaction, { text }:
   return null;
 });
 
-/** Reads the notes of a key in order. */
 export const readNotes = reading("hostTests.notes", async ({ key, query }, _: null) => {
   const rows = await query<{ text: string }>(
     "SELECT text FROM host_test_notes WHERE key = ? ORDER BY position",
@@ -47,7 +46,6 @@ export const countUp = operation("hostTests.count", async ({ key, query }, _: nu
   return n;
 });
 
-/** A statement and its values. */
 export type Statement = readonly [sql: SQL, ...values: Value[]];
 
 /** Runs statements one after another. Returns their rows. The value `?key` is the key. */
@@ -125,7 +123,6 @@ export const failAfterWrite = operation(
   },
 );
 
-/** Reads the time of the database. */
 export const readNow = operation("hostTests.now", async ({ now }, _: null) => now);
 
 /** The host and key for the forbidden call within an operation. */
@@ -207,7 +204,6 @@ export const scheduleRuns = operation(
   },
 );
 
-/** Schedules a job that fails. */
 export const scheduleFailing = operation("hostTests.planFailing", async (transaction, _: null) => {
   await transaction.schedule(failing, { id: "f", at: transaction.now, input: null });
   return null;

@@ -64,7 +64,6 @@ type DeadLetterRow = { readonly user_key: string; readonly number: number; reado
 /** One failure of a dead letter. A dead letter that was resent and failed again has another time. */
 type FailureId = { readonly id: string; readonly failedAt: number };
 
-/** Deletes an expired dead letter. */
 const expire = persistentJob<FailureId>("deadLetters.expire", async ({ host, key }, failure) => {
   await host.run(key, removeDeadLetter, failure);
 });
@@ -132,7 +131,6 @@ export const readDeadLetters = reading(
   },
 );
 
-/** The tables and operations of the list. */
 export const deadLetterStorage: StoredPart = {
   tables: TABLES,
   operations: [addDeadLetter, removeDeadLetter, eraseDeadLetters, findDeadLetter, readDeadLetters],

@@ -59,7 +59,6 @@ export async function deliverEnd<Env>(
   if (end?.failure) await storeDeadLetter(server, context, delivery, { ...end, failure: end.failure });
 }
 
-/** Runs a handler, stores the result and reports it. */
 async function attemptDelivery<Env>(
   server: PluginServer<Env>,
   handlers: Handlers<Env>,
@@ -98,7 +97,6 @@ async function runHandler<Env>(
   }
 }
 
-/** Describes a failed attempt for the log. */
 function describeFailure({ handler, ended: { id, gatewayId, requestId } }: Delivery, end: DeliveryEnd) {
   let progress = "its user was erased meanwhile";
   if (end)

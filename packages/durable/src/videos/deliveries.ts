@@ -26,7 +26,6 @@ export type Delivery = {
   readonly failure: LastFailure | undefined;
 };
 
-/** The failure of the last attempt. */
 export type LastFailure = {
   readonly cause: string;
   readonly upstreamStatus?: number | undefined;
@@ -53,7 +52,6 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 /** Pauses between two attempts, in milliseconds. */
 const PAUSES_MS = [5_000, MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR];
-/** Maximum number of attempts. */
 export const MAX_ATTEMPTS = PAUSES_MS.length + 1;
 /** Time for which a dead letter is stored, in milliseconds. */
 export const DEAD_LETTER_MS = 7 * 24 * HOUR;

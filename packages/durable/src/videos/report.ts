@@ -14,19 +14,9 @@ export function createWatchEvent(
     logError(
       `videoWatch: task ${id} ends without a known result: ${code} (request ${requestId ?? "unknown"})`,
     );
-  return {
-    type: "job",
-    job: "watch",
-    id,
-    outcome,
-    code,
-    taskId: id,
-    userId,
-    model,
-    requestId,
-    attempts: polls,
-    durationMs: Date.now() - startedAt,
-  };
+  const names = { id, taskId: id, userId, model, requestId };
+  const durationMs = Date.now() - startedAt;
+  return { type: "job", job: "watch", ...names, outcome, code, attempts: polls, durationMs };
 }
 
 /** Returns the outcome of a watch, and the code of its cause. */

@@ -1,6 +1,5 @@
 import { createRefusals } from "../shared/create-refusals.js";
 
-/** Creates a refusal of a watch. */
 export const createWatchRefusal = createRefusals({
   too_many_tasks: [429, "{what} of your tasks are watched already; wait until one ends"],
   task_unknown: [404, "the gateway does not know this task", "task_not_found"],

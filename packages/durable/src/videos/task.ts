@@ -17,7 +17,6 @@ export type WatchedTask = {
   /** True after the user has removed the task. The webhook reports the removal. */
   readonly isRemoved?: boolean;
   readonly startedAt: number;
-  /** Number of polls. */
   readonly polls: number;
   /** Id of the poll whose response was stored last. */
   readonly lastPoll?: string;
@@ -88,7 +87,6 @@ const RESUME_MS = 60_000;
 /** A timer counts as lost if its poll is overdue by this time, in milliseconds. */
 const LOST_TIMER_MS = 60 * 60_000;
 
-/** Creates the watch of a task. */
 export function createWatch(
   { id, userId }: Pick<WatchedTask, "id" | "userId">,
   now: number,

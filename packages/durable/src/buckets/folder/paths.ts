@@ -12,7 +12,6 @@ const MAX_FILE_AGE_MS = 86_400_000;
 /** Time since its last part after which an upload counts as abandoned, in milliseconds, as in R2. */
 const MAX_UPLOAD_AGE_MS = 7 * 86_400_000;
 
-/** The paths of a bucket. */
 export type Paths = ReturnType<typeof createPaths>;
 
 /**
@@ -103,7 +102,6 @@ async function sweep(folder: string, now: number): Promise<void> {
   }
 }
 
-/** Returns the name of a file for a key. */
 export function hashName(key: string): string {
   return createHash("sha256").update(key).digest("hex");
 }

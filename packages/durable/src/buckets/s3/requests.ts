@@ -5,10 +5,8 @@ import { readBytes } from "../pieces.js";
 import type { S3BucketOptions } from "./index.js";
 import { S3Error } from "./s3-error.js";
 
-/** A request to the bucket. */
 export interface S3Request {
   readonly method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
-  /** The name of a file. */
   readonly key: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;

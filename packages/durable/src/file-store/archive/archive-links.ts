@@ -13,7 +13,6 @@ const MAX_BYTES = 262_144;
 
 /** A file in a request, named by its task id or by a URL that the page received. */
 interface RequestedFile {
-  /** The name in the request. */
   readonly name: string;
   readonly id?: string | undefined;
   readonly source?: string | undefined;

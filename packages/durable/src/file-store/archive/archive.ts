@@ -53,7 +53,6 @@ export function createArchive<Env>(store: Store<Env>) {
   }
 }
 
-/** A file of the gateway. */
 type ResultFile = Omit<NewCopy, "id">;
 
 /** Maximum number of files to copy per response. */

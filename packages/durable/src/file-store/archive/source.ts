@@ -1,7 +1,6 @@
 import { isPublicURL } from "@sluice/worker-proxy/plugin";
 import { refuseFile } from "../files/refusals.js";
 
-/** Maximum number of redirects. */
 const MAX_REDIRECTS = 3;
 const REDIRECTS = [301, 302, 303, 307, 308];
 

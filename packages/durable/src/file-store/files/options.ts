@@ -84,10 +84,8 @@ const DEFAULTS = {
 };
 const ARCHIVE_DEFAULTS = { retentionMs: 2_592_000_000, maxBytes: 524_288_000 };
 
-/** Options of the archive with their defaults. */
 export type ArchiveSettings<Env> = Pick<ArchiveOptions<Env>, "hosts"> & typeof ARCHIVE_DEFAULTS;
 
-/** Options with their defaults. */
 export type FileSettings<Env> = Pick<FileStoreOptions<Env>, "bucket" | "secret"> &
   typeof DEFAULTS & {
     readonly publicURL: string | undefined;

@@ -1,7 +1,6 @@
 import { Refusal } from "@sluice/worker-proxy/plugin";
 import { createRefusals } from "../../shared/create-refusals.js";
 
-/** Creates a refusal of a file. */
 export const refuseFile = createRefusals({
   file_not_found: [404, "there is no such file, or it is not yours, or its link has expired", "not_found"],
   upload_type: [415, "send the file as content-type: application/octet-stream", "unsupported_media_type"],
@@ -31,10 +30,8 @@ export const refuseFile = createRefusals({
   media_unavailable: [503, "files can't be stored or read now; try again"],
 });
 
-/** Creates the refusal of a request whose call of the bucket failed. */
-export function refuseBucketFailure(cause: unknown): Refusal {
-  return refuseFile("media_unavailable", { problem: "fileStore: the bucket failed", cause });
-}
+export const refuseBucketFailure = (cause: unknown): Refusal =>
+  refuseFile("media_unavailable", { problem: "fileStore: the bucket failed", cause });
 
 /**
  * Runs a call of the bucket or the database.

@@ -19,7 +19,6 @@ import { type FileRow, isVisible, readFile } from "./tables.js";
 /** A file store. Its proxy connects it before the first request. */
 export type Store<Env> = ReturnType<typeof createStore<Env>>;
 
-/** Creates a store from options. */
 export function createStore<Env>(settings: FileSettings<Env>) {
   const { connect, getServer } = connectOnce<Env>("fileStore");
   const store = {
@@ -160,7 +159,6 @@ export function checkFound(file: FileRow | undefined): FileRow {
   return file;
 }
 
-/** Returns the name of a file in the bucket. */
 export function toBucketKey(id: string): string {
   return `media/${id}`;
 }

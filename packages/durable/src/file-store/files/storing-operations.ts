@@ -95,7 +95,6 @@ export const beginUpload = operation(
   },
 );
 
-/** A part that the bucket has stored. */
 type NewPart = {
   readonly id: string;
   readonly claim: string;

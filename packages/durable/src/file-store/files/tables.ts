@@ -110,12 +110,10 @@ export const COPY = declareJob<UserInput>("files/copy", ATTEMPTS);
 
 type Rows = Pick<Transaction, "key" | "query">;
 
-/** Reads files of the key. */
 export function selectFiles({ key, query }: Rows, where: string, ...values: readonly Value[]) {
   return query<FileRow>(`SELECT ${COLUMNS} FROM files WHERE key = ? AND ${where}`, key, ...values);
 }
 
-/** Reads a file of the key. */
 export async function findFile(rows: Rows, id: string): Promise<FileRow | undefined> {
   return (await selectFiles(rows, "id = ?", id))[0];
 }
@@ -209,10 +207,8 @@ export async function scheduleJobs(transaction: Transaction, { isLater = false }
 /** Number of rows per page. */
 const PAGE = 100;
 
-/** Reads the row of a file. */
 export const readFile = reading("files/read", (rows, { id }: { readonly id: string }) => findFile(rows, id));
 
-/** Reads the parts of an upload, ordered by number. */
 export const readParts = reading("files/parts", ({ key, query }, { id }: { readonly id: string }) =>
   query<{ readonly partNumber: number; readonly etag: string }>(
     'SELECT number AS "partNumber", etag FROM file_parts WHERE key = ? AND id = ? ORDER BY number',
