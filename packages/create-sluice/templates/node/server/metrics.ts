@@ -10,7 +10,7 @@ const histogram = (name: string, help: string) =>
 const requests = counter("sluice_requests_total", "Ended requests", ["route", "model", "status", "outcome"]);
 const jobs = counter("sluice_jobs_total", "Ended jobs", ["job", "model", "outcome"]);
 const tokens = counter("sluice_tokens_total", "Tokens, as the gateway counts them", ["model"]);
-const spent = counter("sluice_spent_total", "Amounts spent, in the unit of the meter", ["model"]);
+const spent = counter("sluice_spent_total", "Amounts spent, in the unit of the budget", ["model"]);
 const firstByte = histogram("sluice_first_byte_seconds", "Time to the first byte of a response");
 const duration = histogram("sluice_request_seconds", "Time to the end of a response");
 
