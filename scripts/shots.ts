@@ -44,6 +44,8 @@ try {
 /** Takes a screenshot of a streaming message, next to the file of the room with its marked line. */
 async function recordHero(): Promise<void> {
   const page = await openPage(1440, 900);
+  // the line is marked once the code has colors, which takes longer than the message on a busy machine
+  await page.getByRole("region", { name: "Code" }).locator("code span").first().waitFor({ timeout: 120_000 });
   await page.getByRole("button", { name: "Stream a response" }).click();
   await page.mouse.move(0, 0);
   await page.getByRole("heading", { name: "The result" }).waitFor({ timeout: 120_000 });
