@@ -134,7 +134,7 @@ export function CallFacts({ client, call, prices }: CallProps & { readonly clien
       <Fact name="Fault" value={faults.join(", ") || undefined} />
       <Fact name="Call" value={`${kind} ${model ?? path}`} />
       <Fact name="Outcome" value={end?.outcome ?? "in flight"} />
-      <Fact name="User sees" value={describeScreen(end)} />
+      <Fact name="User sees" value={describeUserView(end)} />
       <Fact name="Repeated" value={repeats > 1 ? `${repeats} times` : repeats > 0 ? "once" : "no"} />
       <Fact name="App knows" value={describeKnownBill(call)} />
       <Fact name="Bill" value={getTap(client) ? describeBill(computeBill(call)) : undefined} />
@@ -155,7 +155,7 @@ export function CallFacts({ client, call, prices }: CallProps & { readonly clien
 }
 
 /** Describes what the user of a call saw: the text of `describeError` for an error. */
-function describeScreen(end: CallRecord["end"]): string {
+function describeUserView(end: CallRecord["end"]): string {
   if (!end) return "waits";
   if (end.error === undefined) return "the response";
   const { title, hint } = describeError(end.error);

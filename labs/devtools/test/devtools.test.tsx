@@ -381,7 +381,7 @@ test("Arrow keys move between tabs, and Escape closes the panel and focuses its 
   expect(shadow.activeElement?.textContent).toContain("Sluice Devtools");
 });
 
-test("opens again with the view that was open last", async () => {
+test("The panel opens again with the view that was open last", async () => {
   const { view, show, press } = await open();
   show("Faults");
   press("Close");

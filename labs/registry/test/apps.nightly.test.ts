@@ -164,7 +164,9 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
     expect(problems).toEqual([]);
   });
 
-  test("A tool runs after a yes by the keyboard, and its card says so", { timeout: 120_000 }, async () => {
+  test("A tool runs after the user approves it with the keyboard, and its card shows the result", {
+    timeout: 120_000,
+  }, async () => {
     await sendMessage('Use the tool save_note for "Buy milk"');
     const card = chat().getByRole("group", { name: "Save a note" });
     await card.getByText("Needs your approval").waitFor();
@@ -240,7 +242,7 @@ describe.each(Object.entries(freshApps))("components in a fresh app of %s", (nam
     expect(problems).toEqual([]);
   });
 
-  test("A response that was cut is continued, and one that failed is requested again", {
+  test("A cut response can be continued, and a failed response requested again", {
     timeout: 120_000,
   }, async () => {
     await sendMessage("Tell me of the sea [[truncate]]");

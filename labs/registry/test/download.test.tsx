@@ -34,7 +34,7 @@ function Page({ isActive }: { isActive: boolean }) {
 const file = (type: string) => () => new Response("bytes", { headers: { "content-type": type } });
 const url = "https://cdn.test/files/1.webp?signature=1";
 
-test("a file that may be read is saved under a name made of its prompt", async () => {
+test("a readable file is saved under a name made of its prompt", async () => {
   const { fetch } = server(file("image/png"));
   expect(await downloadMedia(url, "A reef, at dawn!")).toBe("saved");
   expect(saved).toEqual(["a-reef-at-dawn.png"]);
@@ -68,13 +68,13 @@ test("The address of a saved file works for a minute, since some browsers save l
   expect(revoked).toEqual(["blob:reef"]);
 });
 
-test("a file that no page may read opens in a tab", async () => {
+test("a file that CORS does not let the page read opens in a tab", async () => {
   const { open } = server(() => Promise.reject(new TypeError("Failed to fetch")));
   expect(await downloadMedia(url, "A reef")).toBe("opened");
   expect(open).toHaveBeenCalledWith(url, "_blank", "noopener,noreferrer");
 });
 
-test("an address that is none of the web is not opened", async () => {
+test("a URL that is not HTTP is not opened", async () => {
   const { open } = server(() => Promise.reject(new TypeError("Failed to fetch")));
   expect(await downloadMedia("javascript:alert(1)", "A reef")).toBe("failed");
   expect(open).not.toHaveBeenCalled();

@@ -115,11 +115,11 @@ const videoFields: readonly (readonly [VideoModel, string])[] = [
   ],
 ];
 
-test.each(videoFields)("The form of %s has these fields for a text alone", (model, fields) => {
+test.each(videoFields)("The form of %s has these fields without media", (model, fields) => {
   expect(createVideoForm(model).fields.map(formatLine)).toEqual(parseLines(fields));
 });
 
-test("A ratio is a shape, and the fit to the input is none", () => {
+test("A ratio has a shape, and “Fit to input” has none", () => {
   const ratio = createVideoForm("gamma-video-2.0").fields.find(({ name }) => name === "ratio");
   const choices = ratio?.kind === "choice" ? ratio.choices : [];
   expect(choices.map((choice) => choice.ratio)).toEqual([
@@ -162,7 +162,7 @@ const chatFields: readonly (readonly [ChatModel, string])[] = [
   ],
 ];
 
-test.each(chatFields)("The settings of %s are these", (model, fields) => {
+test.each(chatFields)("The settings of %s have these fields and defaults", (model, fields) => {
   expect(describeChatModel(model).fields.map(formatLine)).toEqual(parseLines(fields));
 });
 
@@ -273,7 +273,7 @@ test("The values of a form are read from its request", () => {
   expect(readImageRequest(createImageRequest(model, values))).toEqual(values);
 });
 
-test("Stop texts are one text or a list, as the model takes them", () => {
+test("Stop texts are sent as a text or a list, as the model accepts them", () => {
   const stop = ["a", "b"];
   expect(createChatTarget("gamma-chat-1-6-251015", { stop })).toMatchObject({ params: { stop: "a" } });
   expect(createChatTarget("delta-5.3", { stop })).toMatchObject({ params: { stop } });
@@ -282,7 +282,7 @@ test("Stop texts are one text or a list, as the model takes them", () => {
   });
 });
 
-test("A value of another kind, an empty one, and one of no choice are left out", () => {
+test("The request omits values of the wrong type, empty values and values that are not a choice", () => {
   const video = "beta3.0-video";
   for (const values of [
     { prompt: " " },

@@ -238,7 +238,7 @@ test("a beta video has its media in `input`, a gamma video in `content`", () => 
   });
 });
 
-test("randomness is shown while the model does not think, because it has no effect before", () => {
+test("randomness is shown only if the model does not think, because a thinking model ignores it", () => {
   const isShown = (values: FormValues) =>
     describeChatModel("alpha-v4.1-flash", values).fields.find(({ name }) => name === "temperature")?.isShown;
   expect([isShown({}), isShown({ thinking: false })]).toEqual([false, true]);
@@ -254,7 +254,7 @@ test("randomness is shown while the model does not think, because it has no effe
   });
 });
 
-test("a chat model says what it sees, calls and thinks", () => {
+test("describeChatModel tells if a chat model sees images, calls tools and thinks", () => {
   const abilities = chats.map((model) => {
     const { seesImages, tools, thinking, hasJSONMode } = describeChatModel(model);
     return [seesImages, tools, thinking, hasJSONMode];

@@ -39,7 +39,7 @@ describe.each(items)(
   ({ name, dependencies = [], registryDependencies = [], files }) => {
     const imports = files.flatMap(({ path }) => listImports(read(path)));
 
-    test("Its list names what its files import, and no more", () => {
+    test("The list names exactly the packages that the files import", () => {
       const packages = imports
         .filter((source) => !source.startsWith("@/"))
         .map(findPackage)
@@ -53,7 +53,7 @@ describe.each(items)(
       expect([...registryDependencies]).toEqual([...new Set(others)].map((one) => `@sluice/${one}`).sort());
     });
 
-    test("Its files are installed where the others import them from", () => {
+    test("The files are installed where other files import them from", () => {
       for (const { path, target } of files)
         expect(target).toBe(`@components/sluice/${path.split("/").at(-1)}`);
     });

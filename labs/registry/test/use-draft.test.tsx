@@ -157,7 +157,7 @@ function Tags({ storage }: { storage: RecordStorage }) {
   return <p>{Array.isArray(draft) ? draft.join() : "no list"}</p>;
 }
 
-test("A list that was stored is a list again", async () => {
+test("A stored list is restored as a list", async () => {
   const storage = memoryStorage();
   await storage.write("drafts", new Map([["tags", ["reef", "dawn"]]]));
   const { client } = page();
@@ -170,7 +170,7 @@ test("A list that was stored is a list again", async () => {
   expect(screen.getByRole("paragraph").textContent).toBe("reef,dawn");
 });
 
-test("a draft that was sent leaves nothing behind", async () => {
+test("a sent draft leaves nothing in the storage", async () => {
   const { show } = page();
   show();
   await rest();
@@ -200,7 +200,7 @@ test("each conversation has its own draft, which survives a route change", async
   expect(field().value).toBe("To a");
 });
 
-test("A text that is typed before the storage was read stays", async () => {
+test("A text that is typed before the storage was read is kept", async () => {
   const storage = memoryStorage();
   await storage.write("drafts", new Map([["chat/a", "old"]]));
   page().show({ storage });

@@ -57,15 +57,15 @@ test("Fields of the gateway are typed by model, and fit providerOptions", () => 
 function listMistakes(parts: readonly LanguageModelV4StreamPart[]): string[] {
   const open = new Map<string, string>();
   const mistakes: string[] = [];
-  parts.forEach((part, at) => {
-    if ((part.type === "stream-start") !== (at === 0)) mistakes.push(`${part.type} at ${at}`);
+  parts.forEach((part, index) => {
+    if ((part.type === "stream-start") !== (index === 0)) mistakes.push(`${part.type} at ${index}`);
     const [, kind, step] = /^(text|reasoning|tool-input)-(start|delta|end)$/.exec(part.type) ?? [];
     const id = "id" in part ? `${part.id}` : "";
     if (step === "start" && open.has(id)) mistakes.push(`${part.type} of ${id} twice`);
     if (step === "start" && kind) open.set(id, kind);
     else if (step && open.get(id) !== kind) mistakes.push(`${part.type} of ${id} before its start`);
     if (step === "end") open.delete(id);
-    if (part.type === "finish" && at !== parts.length - 1) mistakes.push("finish is not last");
+    if (part.type === "finish" && index !== parts.length - 1) mistakes.push("finish is not last");
     if (part.type === "tool-call" && JSON.parse(part.input) === undefined) mistakes.push("input is no JSON");
   });
   if (parts.at(-1)?.type === "finish" && open.size > 0) mistakes.push(`open at the end: ${[...open.keys()]}`);

@@ -70,7 +70,7 @@ test("an asset is processed for 6 to 9 seconds, then Active", async () => {
   }
 });
 
-test("the lookup's URL is an image for an hour", async () => {
+test("the lookup returns the URL of an image that works for an hour", async () => {
   const { clock, emulator } = createPacedEmulator();
   const { URL: url } = await lookUp(emulator, await register(emulator));
   expect((await readPNG(await readBytes(await emulator.fetch(url)))).width).toBe(512);
@@ -124,7 +124,7 @@ describe("a form", () => {
     });
   });
 
-  test("can have a URL in place of a file, and gets the same id for another boundary", async () => {
+  test("can have a URL in place of a file, and its boundary does not change the id", async () => {
     const readId = async () => (await readBody<Asset>(sendForm(createFastEmulator(), hero))).Id;
     expect(await readId()).toBe(await readId());
   });
@@ -173,7 +173,7 @@ describe("the lookup", () => {
     expect(await readRefusal(response)).toMatchObject({ param: "Id" });
   });
 
-  test("forgets the oldest of more than 2,000, and all after a reset", async () => {
+  test("does not find the oldest of more than 2,000 assets, and no asset after a reset", async () => {
     const emulator = createFastEmulator();
     const first = await register(emulator);
     let last = "";

@@ -12,7 +12,7 @@ import { createFastEmulator, createRequest, KEY, readFrames, sendTo } from "./su
 describe("the command", () => {
   const { run, start, runToEnd } = useCommand();
 
-  test("accepts the keys it is given", async () => {
+  test("accepts each key of --key", async () => {
     const { url } = await start("--port", "0", "--key", "sk-one", "--key", KEY, "--speed", "100");
     expect((await sendTo({ url }, createRequest("hi"))).status).toBe(200);
   });
@@ -48,7 +48,7 @@ describe("the command", () => {
     expect(errors).toContain(folder);
   });
 
-  test("records, and replays what it recorded", async () => {
+  test("replays the exchanges that it recorded", async () => {
     const folder = join(dirname(writeScript({})), "recordings");
     const served = await serve(createFastEmulator(), { port: 0 });
     onTestFinished(served.close);
@@ -114,7 +114,7 @@ describe("the command", () => {
     });
   });
 
-  test("ends the command beside the emulator with itself after a signal", async () => {
+  test("ends the command beside the emulator when a signal ends the emulator", async () => {
     const wait = "console.log('waits'); setInterval(() => {}, 1000)";
     const command = run(["--", process.execPath, "--eval", wait]);
     await new Promise<void>((resolve) =>

@@ -81,7 +81,7 @@ describe("a completion", () => {
     expect(usage.prompt_cache_hit_tokens).toBe(0);
   });
 
-  test("is the same in two emulators, down to its id", async () => {
+  test("has the same text and id in two emulators", async () => {
     const clock = createLeapingClock();
     const [one, other] = await Promise.all([
       complete(createFastEmulator({ clock }), createRequest("Tell me about tea")),
@@ -90,7 +90,7 @@ describe("a completion", () => {
     expect(one).toEqual(other);
   });
 
-  test("starts anew after a reset", async () => {
+  test("has the same text and id again after a reset", async () => {
     const emulator = createFastEmulator({ clock: createLeapingClock() });
     const first = await complete(emulator, createRequest("Tell me about tea"));
     expect((await complete(emulator, createRequest("Tell me about tea"))).id).not.toBe(first.id);
@@ -127,7 +127,7 @@ describe("thinking", () => {
     else expect(reasoning_content).toBeNull();
   });
 
-  test("grows with the effort", async () => {
+  test("is longer for more effort", async () => {
     const emulator = createFastEmulator();
     const lengths = await Promise.all(
       ["low", "high", "max"].map(async (reasoning_effort) => {
@@ -286,7 +286,7 @@ describe("the text of a reply", () => {
     expect(JSON.parse(content ?? "")).toEqual({ teas: [{ name: "Assam" }] });
   });
 
-  test("comes from the script, within the request's limits", async () => {
+  test("comes from the option chat, within the limits of the request", async () => {
     const emulator = createFastEmulator({
       chat: ({ messages }) =>
         messages.length === 1

@@ -19,11 +19,11 @@ describe("Sluice has the right outcome of the fault", () => {
       clock,
       onEvent: () => {},
     });
-    const seen = await clock.advanceUntil(observeFault(client, fault), 5000);
+    const observed = await clock.advanceUntil(observeFault(client, fault), 5000);
     const sent = emulator.requests.filter(({ method }) => method === "POST");
     expect(sent.length).toBeLessThanOrEqual(fault.maxRequests);
     const right = fault.right.filter(({ lesser = false }) => lesser === withLesser.includes(name));
     // shows the difference
-    if (!right.some((one) => matches(seen, one))) expect(seen).toEqual(right[0]);
+    if (!right.some((outcome) => matches(observed, outcome))) expect(observed).toEqual(right[0]);
   });
 });

@@ -24,9 +24,9 @@ const piece = v.pipe(
     text: v.exactOptional(v.string()),
     base64: v.exactOptional(v.pipe(v.string(), v.base64())),
   }),
-  v.check((given) => contents.filter((field) => field in given).length === 1, `one of ${contents.join()}`),
+  v.check((fields) => contents.filter((name) => name in fields).length === 1, `one of ${contents.join()}`),
   v.check(
-    (given) => "delta" in given || !["finish_reason", "choice", "chunk"].some((field) => field in given),
+    (fields) => "delta" in fields || !["finish_reason", "choice", "chunk"].some((name) => name in fields),
     "needs a delta",
   ),
 );
@@ -40,7 +40,7 @@ const response = v.pipe(
     pieces: v.exactOptional(v.array(piece)),
     end: v.exactOptional(v.picklist(["finished", "cut", "stall"])),
   }),
-  v.check((given) => !("body" in given && "pieces" in given), "has body and pieces"),
+  v.check((fields) => !("body" in fields && "pieces" in fields), "has body and pieces"),
   v.check(({ status, end = "finished" }) => status !== undefined || end !== "finished", "has no status"),
 );
 const outcome = v.strictObject({
@@ -91,7 +91,7 @@ const folder = join(import.meta.dirname, "../faults");
 
 test.each(readdirSync(folder))("%s has only faults that the emulator can serve", (name) => {
   const { group, faults } = v.parse(file, JSON.parse(readFileSync(join(folder, name), "utf8")));
-  const cases: FaultCase[] = faults.map((one) => ({ ...one, group }));
+  const cases: FaultCase[] = faults.map((fault) => ({ ...fault, group }));
   expect(cases.filter(({ right: [first] }) => first?.lesser)).toEqual([]);
 });
 

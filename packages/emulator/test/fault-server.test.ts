@@ -115,7 +115,7 @@ describe("successive requests", () => {
 });
 
 describe("a body", () => {
-  test("is sent in its pieces, with their pauses and repeats", async () => {
+  test("is sent piece by piece, with the pauses and repeats of the fault", async () => {
     const clock = createLeapingClock();
     const pieces = [
       { text: ": hi\n\n", afterMs: 100, times: 3 },
@@ -140,7 +140,7 @@ describe("a body", () => {
     expect([frames.length, failure]).toEqual([1, expect.any(TypeError)]);
   });
 
-  test("ends with the client or after eleven minutes if it stalls", async () => {
+  test("ends when the client disconnects or after eleven minutes if it stalls", async () => {
     const stalled = own([{ status: 200, pieces: [{ text: ": hi\n\n" }], end: "stall" }]);
     const controller = new AbortController();
     const emulator = createEmulator({ faultCases: [stalled] });

@@ -91,9 +91,9 @@ describe("a fault with a count works again for an equal request after a complete
         if (response.status !== 200) return response.status;
         return /\[DONE\]\n\n$|\}$/.test(text) && text.includes('"stop"') ? "whole" : "broken";
       };
-      const seen: unknown[] = [];
-      for (let nth = 0; nth < 2 * results.length; nth++) seen.push(await readResult());
-      expect(seen).toEqual([...results, ...results]);
+      const received: unknown[] = [];
+      for (let nth = 0; nth < 2 * results.length; nth++) received.push(await readResult());
+      expect(received).toEqual([...results, ...results]);
     }
   });
 
@@ -107,14 +107,14 @@ describe("a fault with a count works again for an equal request after a complete
 
   test("a fault with a count works again for an image", async () => {
     const emulator = createFastEmulator();
-    const seen: number[] = [];
+    const statuses: number[] = [];
     for (let nth = 0; nth < 4; nth++) {
       const body = { model: "gamma-image-5-0-260128", prompt: "A reef [[429:1]]" };
       const response = await send(emulator, "/v1/images/generations", body);
-      seen.push(response.status);
+      statuses.push(response.status);
       await response.body?.cancel();
     }
-    expect(seen).toEqual([429, 200, 429, 200]);
+    expect(statuses).toEqual([429, 200, 429, 200]);
   });
 });
 
@@ -128,7 +128,7 @@ test("[[slow]] is at least 50 deltas, at least 20 ms apart even at full speed", 
   expect(Math.min(...clock.sleeps)).toBeGreaterThanOrEqual(20);
 });
 
-test("[[slow]] takes its time without a stream too", async () => {
+test("[[slow]] also delays a response without a stream", async () => {
   const clock = createLeapingClock();
   await complete(createFastEmulator({ clock }), createRequest("hi [[slow]]", gamma));
   expect(clock.sleeps[0]).toBeGreaterThanOrEqual(50 * 20);
@@ -391,7 +391,7 @@ test("A fault of a script that its endpoint does not have changes nothing", asyn
   expect(choices[0]?.finish_reason).toBe("length");
 });
 
-test("a fault of a text part counts as well", async () => {
+test("a fault in a text part of a message works", async () => {
   const content = [{ type: "text", text: "hi [[500]]" }];
   const response = await post(createFastEmulator(), {
     ...createRequest(""),

@@ -51,7 +51,7 @@ test("the references of images are fetched, too", async () => {
   ]);
 });
 
-test("files in the request, and addresses that are left alone, are not fetched", async () => {
+test("files in the request, and addresses for which fetchMedia returns undefined, are not fetched", async () => {
   fetched.length = 0;
   expect((await createVideoRequest("reference_video", "https://elsewhere.test/video.mp4"))[0]).toBe(200);
   expect((await createVideoRequest("first_frame", "data:image/png;base64,AAAA"))[0]).toBe(200);

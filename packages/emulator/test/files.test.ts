@@ -41,10 +41,11 @@ function countColorsInRows({
   const stride = 3 * width + 1;
   const row = new Uint8Array(stride);
   return Array.from({ length: height }, (_, y) => {
-    for (let at = 1; at < stride; at++) row[at] = (row[at] ?? 0) + (rows[y * stride + at] ?? 0);
+    for (let index = 1; index < stride; index++)
+      row[index] = (row[index] ?? 0) + (rows[y * stride + index] ?? 0);
     const colors = new Set<number>();
-    for (let at = 1; at < stride; at += 3)
-      colors.add(((row[at] ?? 0) << 16) | ((row[at + 1] ?? 0) << 8) | (row[at + 2] ?? 0));
+    for (let index = 1; index < stride; index += 3)
+      colors.add(((row[index] ?? 0) << 16) | ((row[index + 1] ?? 0) << 8) | (row[index + 2] ?? 0));
     return colors.size;
   });
 }
@@ -71,7 +72,7 @@ describe("an image", () => {
     for (const { type, content, crc } of chunks) expect(crc32(content, crc32(type))).toBe(crc);
   });
 
-  test("carries its prompt as text", async () => {
+  test("contains its prompt as text", async () => {
     const emulator = createFastEmulator();
     const { chunks } = await readPNG(await readBytes(await emulator.fetch(await createImageURL(emulator))));
     const texts = chunks.flatMap(({ type, content }) =>
@@ -191,7 +192,7 @@ describe("the option media", () => {
     ]);
   });
 
-  test("is called once for the parts of a file, and again after four other files", async () => {
+  test("runs once for all ranges of a file, and again after four other files", async () => {
     let calls = 0;
     const image = () => {
       calls += 1;
@@ -239,8 +240,8 @@ describe("the video", () => {
     expect(response.headers.get("content-length")).toBe(String(bytes.length));
     const boxes: string[] = [];
     const view = new DataView(bytes.buffer);
-    for (let at = 0; at < bytes.length; at += view.getUint32(at))
-      boxes.push(String.fromCharCode(...bytes.subarray(at + 4, at + 8)));
+    for (let position = 0; position < bytes.length; position += view.getUint32(position))
+      boxes.push(String.fromCharCode(...bytes.subarray(position + 4, position + 8)));
     expect(boxes.filter((box) => box !== "free")).toEqual(["ftyp", "moov", "mdat"]);
   });
 
@@ -254,7 +255,10 @@ describe("the video", () => {
   ])("returns the part that Range: %s names", async (range, first, last) => {
     const whole = await readBytes(await emulator.fetch(url));
     const response = await emulator.fetch(url, { headers: { range } });
-    const [from, to] = [first, last].map((at) => (at < 0 ? whole.length + at : at)) as [number, number];
+    const [from, to] = [first, last].map((index) => (index < 0 ? whole.length + index : index)) as [
+      number,
+      number,
+    ];
     expect(response.status).toBe(206);
     expect(response.headers.get("content-range")).toBe(`bytes ${from}-${to}/${whole.length}`);
     expect(response.headers.get("content-length")).toBe(String(to - from + 1));
@@ -323,19 +327,19 @@ describe("the URL of a file", () => {
   test("can't be forged or prolonged", async () => {
     const emulator = createFastEmulator();
     const url = new URL(await createImageURL(emulator));
-    const changeURL = (change: (made: URL) => void) => {
-      const made = new URL(url);
-      change(made);
-      return emulator.fetch(made);
+    const changeURL = (change: (changed: URL) => void) => {
+      const changed = new URL(url);
+      change(changed);
+      return emulator.fetch(changed);
     };
     for (const response of [
-      await changeURL((made) => made.searchParams.set("expires", "99999999999")),
-      await changeURL((made) => made.searchParams.delete("signature")),
-      await changeURL((made) => {
-        made.search = "";
+      await changeURL((changed) => changed.searchParams.set("expires", "99999999999")),
+      await changeURL((changed) => changed.searchParams.delete("signature")),
+      await changeURL((changed) => {
+        changed.search = "";
       }),
-      await changeURL((made) => {
-        made.pathname = "/files/other.png";
+      await changeURL((changed) => {
+        changed.pathname = "/files/other.png";
       }),
     ]) {
       expect(response.status).toBe(403);
@@ -359,7 +363,7 @@ describe("the URL of a file", () => {
       sequential_image_generation: "auto",
       sequential_image_generation_options: { max_images: 15 },
     };
-    for (let made = 0; made < 5000; made += 15) await createImageURL(emulator, sequence);
+    for (let files = 0; files < 5000; files += 15) await createImageURL(emulator, sequence);
     expect((await emulator.fetch(url)).status).toBe(404);
   });
 

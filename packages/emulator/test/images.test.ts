@@ -76,7 +76,7 @@ describe("a sequence", () => {
     });
   });
 
-  test("A sequence with [[partial]] has an error instead of one url", async () => {
+  test("A sequence with [[partial]] has an error in place of one URL", async () => {
     const { data, usage } = await generate(createFastEmulator(), {
       ...auto,
       ...limitImages(3),

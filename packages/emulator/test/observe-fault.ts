@@ -36,7 +36,10 @@ const operations: Readonly<
   "complete-chat": async (client, options) => describeResult(await completeChat(client, chat, options)),
   "generate-images": async (client, options) => {
     const { images } = await generateImages(client, image, options);
-    return { outcome: "complete", urls: images.map((one) => ("url" in one ? (one.url ?? null) : null)) };
+    return {
+      outcome: "complete",
+      urls: images.map((image) => ("url" in image ? (image.url ?? null) : null)),
+    };
   },
   "watch-video": async (client, options) => {
     const handle = await createVideoTask(client, video, options);
@@ -60,11 +63,11 @@ export async function observeFault(
 }
 
 /** Returns true if an outcome has every field of a right outcome. */
-export function matches(seen: FaultOutcome, right: FaultOutcome): boolean {
+export function matches(observed: FaultOutcome, right: FaultOutcome): boolean {
   const { words, lesser: _, ...exact } = right;
-  if (words !== undefined && !seen.words?.includes(words)) return false;
+  if (words !== undefined && !observed.words?.includes(words)) return false;
   return Object.entries(exact).every(
-    ([field, value]) => JSON.stringify(seen[field as keyof FaultOutcome]) === JSON.stringify(value),
+    ([field, value]) => JSON.stringify(observed[field as keyof FaultOutcome]) === JSON.stringify(value),
   );
 }
 
@@ -83,12 +86,12 @@ function listRunnable(
   outcome: string,
   calls: ChatResult["toolCalls"],
 ): NonNullable<FaultOutcome["toolCalls"]> {
-  const read = calls.map(({ name, arguments: given, input }) => ({
+  const parsed = calls.map(({ name, arguments: text, input }) => ({
     name,
-    arguments: given.trim() === "" ? {} : input,
+    arguments: text.trim() === "" ? {} : input,
   }));
-  const isRunnable = outcome === "tool-calls" && read.every((call) => call.arguments !== undefined);
-  return isRunnable ? read : [];
+  const isRunnable = outcome === "tool-calls" && parsed.every((call) => call.arguments !== undefined);
+  return isRunnable ? parsed : [];
 }
 
 function describeError(error: AnyGatewayError): FaultOutcome {

@@ -182,8 +182,8 @@ describe("a secret is never on the disk", () => {
     init: RequestInit = {},
   ) {
     const { readDisk, ...recorder } = await startRecorder({ fetch: async () => respond() });
-    const given = { method: "POST", headers: authorized, body: "{}", ...init };
-    await (await recorder.fetch(path, given)).text().catch(() => {});
+    const request = { method: "POST", headers: authorized, body: "{}", ...init };
+    await (await recorder.fetch(path, request)).text().catch(() => {});
     expect(readDisk()).toContain('"version": 1');
     return readDisk();
   }

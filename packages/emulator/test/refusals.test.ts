@@ -92,7 +92,7 @@ describe("a path", () => {
     expect(page).toHaveProperty(["faults", "videos", "[[no-url]]"]);
   });
 
-  test("/ and the docs of createEmulator know the same faults", async () => {
+  test("/ and the docs of createEmulator list the same faults", async () => {
     const response = await createFastEmulator().fetch("https://gateway.test/");
     const { faults } = (await response.json()) as { faults: Record<string, Record<string, string>> };
     const source = await readFile(new URL("../src/emulator.ts", import.meta.url), "utf8");
@@ -263,7 +263,7 @@ describe("other origins", () => {
     expect(response.headers.has("access-control-allow-origin")).toBe(false);
   });
 
-  test("are let in with the cors option, errors included", async () => {
+  test("may read all responses with the option cors, also errors", async () => {
     const emulator = createFastEmulator({ cors: true });
     const preflight = await emulator.fetch(URL_OF_CHAT, { method: "OPTIONS" });
     expect(preflight.status).toBe(204);
@@ -280,7 +280,7 @@ test("options that can't work are refused at once", () => {
   expect(() => createFastEmulator({ speed: Number.NaN })).toThrow(/speed/);
 });
 
-test("The list of models and the responses endpoint, which tools ask first, are 404 with a hint", async () => {
+test("The list of models and the responses endpoint, which other tools request first, are 404 with a hint", async () => {
   const { fetch } = createFastEmulator();
   const readHint = async (path: string) => {
     const response = await fetch(`https://gateway.test${path}`);

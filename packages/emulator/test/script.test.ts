@@ -35,7 +35,7 @@ describe("a response of a script", () => {
     expect((await readMessage(emulator, createRequest("hi"))).content).not.toBe("From delta.");
   });
 
-  test("is the first that fits, until its number of times is used up", async () => {
+  test("is the first matching rule, until it has handled as many requests as `times`", async () => {
     const emulator = createScripted({ content: "first", times: 1 }, { content: "then" });
     const contents = [
       await readMessage(emulator, createRequest("hi")),

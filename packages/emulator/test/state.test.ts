@@ -30,8 +30,8 @@ test("A video task continues in the next emulator, with its file", async () => {
   const { task_id: id } = await readResponse(restart(), videoPath, videoRequest);
   now += 10 * 60_000;
   const later = restart();
-  const found = JSON.stringify(await readResponse(later, `${videoPath}/${id}`));
-  const [url = ""] = /https:[^"]+\.mp4[^"]*/.exec(found) ?? [];
+  const response = JSON.stringify(await readResponse(later, `${videoPath}/${id}`));
+  const [url = ""] = /https:[^"]+\.mp4[^"]*/.exec(response) ?? [];
   const again = restart();
   expect((await again.fetch(url, { method: "HEAD" })).status).toBe(200);
 });

@@ -85,7 +85,7 @@ test.each(chats)(
   },
 );
 
-test("a human pace waits before every delta, longest before the first", async () => {
+test("at speed 1, each delta comes after a pause, and the first after the longest", async () => {
   const clock = createLeapingClock();
   const chunks = await readChunks(createFastEmulator({ clock, speed: 1 }), createRequest("hi"));
   const [first, ...others] = clock.sleeps as [number, ...number[]];

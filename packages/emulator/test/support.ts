@@ -170,15 +170,15 @@ export async function readBody<Body>(response: Response | Promise<Response>): Pr
 export async function readPNG(bytes: Uint8Array<ArrayBuffer>) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const chunks: { type: string; content: Uint8Array<ArrayBuffer>; crc: number }[] = [];
-  for (let at = 8; at < bytes.length; ) {
-    const length = view.getUint32(at);
-    const type = String.fromCharCode(...bytes.subarray(at + 4, at + 8));
+  for (let position = 8; position < bytes.length; ) {
+    const length = view.getUint32(position);
+    const type = String.fromCharCode(...bytes.subarray(position + 4, position + 8));
     chunks.push({
       type,
-      content: bytes.slice(at + 8, at + 8 + length),
-      crc: view.getUint32(at + 8 + length),
+      content: bytes.slice(position + 8, position + 8 + length),
+      crc: view.getUint32(position + 8 + length),
     });
-    at += 12 + length;
+    position += 12 + length;
   }
   const compressed = new Blob(chunks.filter(({ type }) => type === "IDAT").map(({ content }) => content));
   const rows = compressed.stream().pipeThrough(new DecompressionStream("deflate"));

@@ -100,27 +100,27 @@ describe.each(envelopedModels)("a task of %s", (model) => {
     const { clock, emulator } = createPacedEmulator();
     const { id } = await create(emulator, families[model]);
     const start = clock.now();
-    const seen: Result["data"][] = [];
+    const snapshots: Result["data"][] = [];
     for (let second = 0; second <= 120; second++) {
-      seen.push((await query(emulator, id)).data);
+      snapshots.push((await query(emulator, id)).data);
       clock.pass(SECOND);
     }
-    const states = [...new Set(seen.map(({ status }) => status))];
+    const states = [...new Set(snapshots.map(({ status }) => status))];
     expect(states).toEqual(["NOT_START", "QUEUED", "IN_PROGRESS", "SUCCESS"]);
-    const took = seen.findIndex(({ status }) => status === "SUCCESS");
+    const took = snapshots.findIndex(({ status }) => status === "SUCCESS");
     expect(took).toBeGreaterThanOrEqual(60);
 
-    const percents = seen.map(({ progress }) => Number(/^(\d{1,3})%$/.exec(progress)?.[1]));
+    const percents = snapshots.map(({ progress }) => Number(/^(\d{1,3})%$/.exec(progress)?.[1]));
     expect(percents).toEqual(percents.toSorted((left, right) => left - right));
     expect([percents[0], percents.at(-1)]).toEqual([0, 100]);
-    for (const { status, submit_time, start_time, finish_time, progress } of seen) {
+    for (const { status, submit_time, start_time, finish_time, progress } of snapshots) {
       const isWaiting = status === "NOT_START" || status === "QUEUED";
       expect(submit_time).toBe(start / SECOND);
       expect(start_time === 0).toBe(isWaiting);
       expect(finish_time === 0).toBe(status !== "SUCCESS");
       expect(progress === "100%").toBe(status === "SUCCESS");
     }
-    const { start_time = 0, finish_time = 0 } = seen.at(-1) ?? {};
+    const { start_time = 0, finish_time = 0 } = snapshots.at(-1) ?? {};
     expect(start_time).toBeGreaterThan(start / SECOND);
     expect(Math.abs(finish_time - start / SECOND - took)).toBeLessThanOrEqual(1);
   });
@@ -381,7 +381,7 @@ describe("faults", () => {
     );
   });
 
-  test("[[drop]] makes the task, though the client does not learn of it", async () => {
+  test("[[drop]] creates the task, although the client gets no id", async () => {
     const emulator = createFastEmulator();
     const response = await send(emulator, PATH, createBetaRequest("[[drop]]"));
     await expect(response.text()).rejects.toBeInstanceOf(TypeError);
@@ -419,7 +419,7 @@ describe("time", () => {
     expect(await readRefusal(response)).toMatchObject({ code: "task_not_found" });
   });
 
-  test("ends a result's URL 24 hours after the video was finished, not after it was seen", async () => {
+  test("a result's URL expires 24 hours after the video was finished, not after the first query", async () => {
     const { clock, emulator } = createPacedEmulator();
     const created = clock.now();
     const { id } = await create(emulator, createBetaRequest());

@@ -292,7 +292,7 @@ describe("sluice doctor tells what an address is:", () => {
     expect(rows.find(({ name }) => name === "chat-path")?.verdict).toBe("differs");
   });
 
-  test("a server that reads no key does not accept yours", async () => {
+  test("a server that ignores keys does not count as accepting yours", async () => {
     const { out } = await openDoctor(openAI)(["--json"]);
     expect(listNames("unclear", JSON.parse(out))).toContain("key-accepted");
   });

@@ -20,8 +20,11 @@ async function connectServer(tools: readonly (typeof read | typeof remove)[], re
   const calls: unknown[] = [];
   const server = new Server({ name: "files", version: "1" }, { capabilities: { tools: {} } });
   server.setRequestHandler("tools/list", ({ params }) => {
-    const at = Number(params?.cursor ?? 0);
-    return { tools: tools.slice(at, at + 1), ...(at + 1 < tools.length && { nextCursor: `${at + 1}` }) };
+    const index = Number(params?.cursor ?? 0);
+    return {
+      tools: tools.slice(index, index + 1),
+      ...(index + 1 < tools.length && { nextCursor: `${index + 1}` }),
+    };
   });
   server.setRequestHandler("tools/call", ({ params }) => {
     calls.push(params);

@@ -19,8 +19,8 @@ describe("A call that is repeated with its idempotency_key", () => {
   test("shares the first call while it is in flight", async () => {
     const { call, listBills } = await connect();
     const both = [0, 1].map(() => call(IMAGE, { ...reef, idempotency_key: key }));
-    const [one, other] = await Promise.all(both);
-    expect(other).toEqual(one);
+    const [first, second] = await Promise.all(both);
+    expect(second).toEqual(first);
     expect(listBills()).toBe(1);
   });
 
@@ -69,7 +69,7 @@ describe("A call that may be billed", () => {
     expect(listBills()).toBe(2);
   });
 
-  test("includes a cancelled call: hosts cancel a long call and try again", async () => {
+  test("can be a cancelled call: hosts cancel a long call and try again", async () => {
     const { call, listBills, emulator } = await connect();
     const caller = new AbortController();
     const slow = { prompt: "A reef [[stall]]" };
@@ -132,29 +132,29 @@ describe("The ledger in the folder", () => {
 
   test("gives another session the result of a call with its key, and nothing is paid again", async () => {
     const folder = await openLedger();
-    const one = await connect({ server: { folder } });
-    const first = await one.call(IMAGE, { ...reef, idempotency_key: key });
-    const two = await connect({ server: { folder } });
-    expect(await two.call(IMAGE, { ...reef, idempotency_key: key })).toEqual(first);
-    expect(two.emulator.requests).toEqual([]);
+    const firstSession = await connect({ server: { folder } });
+    const first = await firstSession.call(IMAGE, { ...reef, idempotency_key: key });
+    const secondSession = await connect({ server: { folder } });
+    expect(await secondSession.call(IMAGE, { ...reef, idempotency_key: key })).toEqual(first);
+    expect(secondSession.emulator.requests).toEqual([]);
   });
 
   test("lets two sessions with one key at once pay once", async () => {
     const folder = await openLedger();
     const clock = { now: () => Date.now(), sleep: async () => {} };
-    const one = await connect({ server: { folder }, client: { timeout: LONG } });
-    const two = await connect({ server: { folder }, client: { clock, timeout: LONG } });
+    const firstSession = await connect({ server: { folder }, client: { timeout: LONG } });
+    const secondSession = await connect({ server: { folder }, client: { clock, timeout: LONG } });
     const both = await Promise.all(
-      [one, two].map(({ call }) => call(IMAGE, { ...reef, idempotency_key: key })),
+      [firstSession, secondSession].map(({ call }) => call(IMAGE, { ...reef, idempotency_key: key })),
     );
     expect(both[1]).toEqual(both[0]);
-    expect(one.listBills() + two.listBills()).toBe(1);
+    expect(firstSession.listBills() + secondSession.listBills()).toBe(1);
   });
 
   test("has the call before it is sent, so that a lost one is not sent again after a restart", async () => {
     const folder = await openLedger();
     let written = "";
-    const one = await connect({
+    const firstSession = await connect({
       server: { folder },
       client: {
         idempotencyKeys: false,
@@ -164,12 +164,12 @@ describe("The ledger in the folder", () => {
         },
       },
     });
-    await one.call(IMAGE, { ...reef, idempotency_key: key });
+    await firstSession.call(IMAGE, { ...reef, idempotency_key: key });
     expect(written).toContain(key);
     for (const again of [{ ...reef, idempotency_key: key }, reef]) {
-      const two = await connect({ server: { folder }, client: { idempotencyKeys: false } });
-      expect(joinTexts(await two.call(IMAGE, again))).toMatch(/^Nothing was sent: an earlier call/);
-      expect(two.listBills()).toBe(0);
+      const secondSession = await connect({ server: { folder }, client: { idempotencyKeys: false } });
+      expect(joinTexts(await secondSession.call(IMAGE, again))).toMatch(/^Nothing was sent: an earlier call/);
+      expect(secondSession.listBills()).toBe(0);
     }
   });
 

@@ -8,11 +8,11 @@ import { CHAT, connect, IMAGE, joinTexts, question, VIDEO } from "./support/conn
 
 const folders: string[] = [];
 const createFolder = async () => {
-  const made = await mkdtemp(join(tmpdir(), "sluice-mcp-"));
-  folders.push(made);
-  return made;
+  const folder = await mkdtemp(join(tmpdir(), "sluice-mcp-"));
+  folders.push(folder);
+  return folder;
 };
-afterAll(() => Promise.all(folders.map((made) => rm(made, { recursive: true, force: true }))));
+afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))));
 
 describe("The list of tools", () => {
   test("has a tool for each model, and the official client accepts it", async () => {
@@ -52,7 +52,7 @@ describe("The list of tools", () => {
     expect(required).toEqual(["input"]);
   });
 
-  test("is under 25 kB, because the agent reads all of it", async () => {
+  test("is smaller than 25 kB, because the agent reads all of it", async () => {
     const { mcp } = await connect();
     expect(JSON.stringify(await mcp.listTools()).length).toBeLessThan(25_000);
   });
@@ -154,13 +154,13 @@ describe("A call", () => {
   });
 
   test("An image saves its file in the folder, and returns the path", async () => {
-    const at = await createFolder();
-    const { call } = await connect({ server: { folder: join(at, "new") } });
+    const folder = await createFolder();
+    const { call } = await connect({ server: { folder: join(folder, "new") } });
     const result = await call(IMAGE, { prompt: "A reef" });
-    const [file] = (await readdir(join(at, "new"))).filter((name) => name.startsWith("image-"));
+    const [file] = (await readdir(join(folder, "new"))).filter((name) => name.startsWith("image-"));
     expect(file).toMatch(/^image-[\da-f]{8}-1-[\da-f]{8}\.(png|jpg)$/);
     const path = fileURLToPath(result.content[1]?.uri ?? "");
-    expect(path).toBe(join(at, "new", file ?? ""));
+    expect(path).toBe(join(folder, "new", file ?? ""));
     expect(joinTexts(result)).toContain(path);
     expect((await readFile(path)).length).toBeGreaterThan(1000);
   });
@@ -174,19 +174,19 @@ describe("A call", () => {
   });
 
   test("A video returns the id of its task, and video_wait returns its file", async () => {
-    const at = await createFolder();
-    const { call, listBills } = await connect({ server: { folder: at } });
+    const folder = await createFolder();
+    const { call, listBills } = await connect({ server: { folder } });
     const started = await call(VIDEO, { input: { prompt: "A reef" }, parameters: { duration: 5 } });
     const { id, model } = started.structuredContent ?? {};
     expect(joinTexts(started)).toContain(`Its task is ${id}.`);
     expect(joinTexts(await call("video_status", { id, model }))).toContain(`${id} is `);
-    const listFiles = () => readdir(at).then((all) => all.filter((name) => name.endsWith(".mp4")));
+    const listFiles = () => readdir(folder).then((all) => all.filter((name) => name.endsWith(".mp4")));
     for (const _ of ["first", "again"]) {
       const ready = await call("video_wait", { id, model });
       expect(ready.structuredContent).toMatchObject({ id, state: "succeeded" });
       const [file = ""] = await listFiles();
       expect(file).toMatch(new RegExp(`^video-${id}-[\\da-f]{8}\\.mp4$`));
-      expect(fileURLToPath(ready.content[1]?.uri ?? "")).toBe(join(at, file));
+      expect(fileURLToPath(ready.content[1]?.uri ?? "")).toBe(join(folder, file));
     }
     expect(await listFiles()).toHaveLength(1);
     expect(listBills()).toBe(1);
@@ -344,39 +344,39 @@ async function respondReady(request: Request) {
 }
 
 test("an id with a path in it names a file inside the folder (case 214)", async () => {
-  const at = await createFolder();
+  const folder = await createFolder();
   const { call } = await connect({
     client: { fetch: respondReady },
-    server: { folder: join(at, "inside") },
+    server: { folder: join(folder, "inside") },
   });
   const result = await call("video_wait", { id: "..%2f..\\..:outside" });
   expect(joinTexts(result)).toContain("is ready");
-  expect(await readdir(at)).toEqual(["inside"]);
-  expect(await readdir(join(at, "inside"))).toEqual([
+  expect(await readdir(folder)).toEqual(["inside"]);
+  expect(await readdir(join(folder, "inside"))).toEqual([
     expect.stringMatching(/^video-___2f______outside-[\da-f]{8}\.mp4$/),
   ]);
 });
 
 test("an existing file is not written again (case 214)", async () => {
-  const at = await createFolder();
-  const { call } = await connect({ client: { fetch: respondReady }, server: { folder: at } });
+  const folder = await createFolder();
+  const { call } = await connect({ client: { fetch: respondReady }, server: { folder } });
   await call("video_wait", { id: "v-1" });
-  const [file = ""] = await readdir(at);
-  await writeFile(join(at, file), "mine");
-  expect(joinTexts(await call("video_wait", { id: "v-1" }))).toContain(join(at, file));
-  expect(await readFile(join(at, file), "utf8")).toBe("mine");
+  const [file = ""] = await readdir(folder);
+  await writeFile(join(folder, file), "mine");
+  expect(joinTexts(await call("video_wait", { id: "v-1" }))).toContain(join(folder, file));
+  expect(await readFile(join(folder, file), "utf8")).toBe("mine");
 });
 
 test("A saved video is never mistaken for the video of another task or gateway", async () => {
-  const at = await createFolder();
-  const server = { folder: at };
-  await writeFile(join(at, "video-a_b.mp4"), "a file of the user");
+  const folder = await createFolder();
+  const server = { folder };
+  await writeFile(join(folder, "video-a_b.mp4"), "a file of the user");
   for (const baseURL of ["https://one.example", "https://other.example"]) {
     const { call } = await connect({ client: { fetch: respondReady, baseURL }, server });
     for (const id of ["a.b", "a_b"])
       expect(joinTexts(await call("video_wait", { id }))).toContain("is ready");
   }
-  expect(await readdir(at)).toHaveLength(5);
+  expect(await readdir(folder)).toHaveLength(5);
 });
 
 test("an error of the gateway that repeats the key is shown without it (case 215)", async () => {

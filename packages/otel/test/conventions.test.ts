@@ -69,7 +69,7 @@ const settings: Partial<ChatRequest> = {
   reasoning_effort: "high",
   response_format: { type: "json_object" },
 };
-const given = {
+const settingAttributes = {
   "gen_ai.request.temperature": 0.5,
   "gen_ai.request.top_p": 0.9,
   "gen_ai.request.max_tokens": 300,
@@ -87,8 +87,8 @@ async function callAll() {
     ],
   };
   const emulator = createEmulator({ speed: 1000, script });
-  const fetch: typeof globalThis.fetch = async (...given) => {
-    const request = new Request(...given);
+  const fetch: typeof globalThis.fetch = async (...args) => {
+    const request = new Request(...args);
     const response = await emulator.fetch(request);
     if (!request.url.endsWith("/chat/completions")) return response;
     // the emulator does not count the tokens of thinking
@@ -154,7 +154,7 @@ describe("a sampler", () => {
     await completeChat(client, { model: "alpha-v4.1-flash", messages, stop: "END" });
     await generateImages(client, { model: "gamma-image-5-0-260128", prompt: "A reef", size: "2048x2048" });
     expect(seen).toMatchObject([
-      { ...given, "gen_ai.request.stream": true },
+      { ...settingAttributes, "gen_ai.request.stream": true },
       { "gen_ai.request.stop_sequences": ["END"] },
       { "gen_ai.output.type": "image" },
     ]);

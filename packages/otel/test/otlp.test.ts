@@ -59,7 +59,7 @@ test("a collector gets the span and the metrics of a call over the wire, without
   await close();
 
   const readSent = (path: string) =>
-    received.filter((each) => each.path === path).map(({ text }) => JSON.parse(text));
+    received.filter((request) => request.path === path).map(({ text }) => JSON.parse(text));
   const [{ resourceSpans }] = readSent("/v1/traces");
   const [span] = resourceSpans[0].scopeSpans[0].spans;
   expect(resourceSpans[0].scopeSpans[0]).toMatchObject({

@@ -71,7 +71,7 @@ describe("A conversation on two devices", () => {
   });
 });
 
-test("A message that one device finishes survives a removal on another that did not know the end", async () => {
+test("A message that one device finishes survives its removal on a device that has not seen its end", async () => {
   const server = createSyncServer();
   const phone = createDevice(server);
   const [one, two] = [phone.openTab(), createDevice(server).openTab()];
@@ -93,7 +93,7 @@ test("A message that one device finishes survives a removal on another that did 
 });
 
 describe("Another user", () => {
-  test("gets nothing from an open tab whose session has become theirs, and gives it nothing", async () => {
+  test("reads and writes nothing of an open tab of the previous user", async () => {
     const server = createSyncServer();
     server.set("bob", "conversations", { diary: { title: "Bob's diary" } });
     const browser = createDevice(server);
@@ -294,7 +294,7 @@ describe("The client", () => {
 });
 
 describe("A server that was restored from a backup", () => {
-  test("gets back what it lost, and all devices show the same", async () => {
+  test("gets its lost records back from a device, and all devices show the same", async () => {
     const server = createSyncServer();
     const devices = [createDevice(server), createDevice(server)] as const;
     const [one, two] = [devices[0].openTab(), devices[1].openTab()];
@@ -334,7 +334,7 @@ describe("A server that was restored from a backup", () => {
 });
 
 describe("A record that the server refuses", () => {
-  test("holds back what is below it and nothing else, and is sent again after a change", async () => {
+  test("holds back only the messages below it, and is sent again after a change", async () => {
     const server = createSyncServer();
     const tab = createDevice(server).openTab();
     await tab.write("chat/trip", {
@@ -387,7 +387,7 @@ describe("A record that the server refuses", () => {
     expect(tab.storage.status.getSnapshot()).toEqual({ status: "saved", pending: 0 });
   });
 
-  test("is found in a push whose whole body the server refuses", async () => {
+  test("is found even if the server refuses a whole push because of it", async () => {
     const server = createSyncServer();
     const tab = createDevice(server).openTab();
     server.script = ({ path, body }) =>
@@ -446,7 +446,7 @@ describe("Two tabs", () => {
     expect(second.storage.status.getSnapshot()).toEqual(status);
   });
 
-  test("go on when the syncing one is closed", async () => {
+  test("continue to sync when the syncing tab is closed", async () => {
     const server = createSyncServer();
     const device = createDevice(server);
     const [first, second] = [device.openTab(), device.openTab()];
@@ -504,7 +504,7 @@ describe("Signing out", () => {
     expect((await device.local.read('"ada"/sync/state')).size).toBe(0);
   });
 
-  test("ends the sync of a store that goes on: nothing more is sent or stored", async () => {
+  test("ends the sync of a store that is still in use: nothing more is sent or stored", async () => {
     const server = createSyncServer();
     const device = createDevice(server);
     const tab = device.openTab();
@@ -549,7 +549,7 @@ describe("Signing out", () => {
 });
 
 describe("A copy", () => {
-  test("of a thread of 9,000 messages is sent to a server that has lost it, whatever their order", async () => {
+  test("with a thread of 9,000 messages in any order is sent to a server that has lost it", async () => {
     const server = createSyncServer();
     const device = createDevice(server);
     const ids = Array.from({ length: 9_000 }, (_, nth) => `m${nth}`);
@@ -560,7 +560,7 @@ describe("A copy", () => {
     expect(server.list("ada", "chat/trip").size).toBe(9_000);
   });
 
-  test("sends what the local storage had before the first sync", async () => {
+  test("sends the records that the local storage had before the first sync", async () => {
     const server = createSyncServer();
     const device = createDevice(server);
     await device.local.write('"ada"/chat/trip', new Map([["a", message("a")]]));

@@ -199,7 +199,7 @@ test.each([
   expect(chat.getSnapshot().status).toBe("ready");
 });
 
-test("A turn ends on a device that is signed out, and asks for nothing more", async () => {
+test("A turn ends on a device that is signed out, and sends no further request", async () => {
   const { server, turns, chat, device } = start();
   const sent = chat.send("Hello");
   await settle();

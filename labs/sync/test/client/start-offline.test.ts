@@ -30,7 +30,7 @@ beforeAll(() =>
 );
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test("A page that starts without a network shows its copy and what is unsent, and syncs when the network is back", async () => {
+test("A page that starts without a network shows its copy and its unsent changes, and syncs when the network is back", async () => {
   const [stored, gone] = [join(folder, "sync.mjs"), join(folder, "gone")];
   renameSync(stored, gone);
   const { remoteStorage } = (await import(

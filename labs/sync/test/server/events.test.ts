@@ -47,7 +47,7 @@ describe.each(databases)("Events on %s", (database) => {
   });
 });
 
-test("one user has at most 20 streams, and a stream that ends makes room", async () => {
+test("one user has at most 20 streams, and the end of a stream allows another one", async () => {
   const server = await openServer("SQLite");
   const device = server.device("ada");
   const streams = [];

@@ -92,7 +92,7 @@ async function use(user: string, count: number) {
   return steps;
 }
 
-test("each step reads and writes as many rows beside 100,000 records as beside a few", async () => {
+test("each step reads and writes the same number of rows with 100,000 records as with a few", async () => {
   const few = await use("few", 2_000);
   const many = await use("many", 100_000);
   for (const [step, { read, written }] of Object.entries(many)) {

@@ -55,7 +55,7 @@ test("writes, deletions, searches and events need the account of the device's co
   }
 });
 
-test("every response has the mark of the server, and every one to a signed-in user names the account", async () => {
+test("every response has the server's feature header, and every response to a signed-in user names the account", async () => {
   const server = await openServer("SQLite");
   const ada = server.device("ada");
   const { account } = await ada.push("list", null, [{ record: "a", value: 1 }]);
@@ -125,7 +125,7 @@ test("a cursor from before a restore is unknown, also when another device wrote 
   expect(await laptop.readAll("chat/a")).toEqual({ "1": "one", "2": "lost", "3": "first" });
 });
 
-test("a proxy whose users are all one is refused when it is created", async () => {
+test("a public proxy, whose users are one user, is refused when it is created", async () => {
   const host = nodeHost({ file: ":memory:" });
   onTestFinished(() => host.close(0));
   const create = () =>

@@ -50,7 +50,7 @@ describe.each(databases)("Records on %s", (database) => {
     expect((await device.pull("list")).cursor).toBe(first.cursor);
   });
 
-  test("a refused record leaves no hole: what follows it in the push is not stored", async () => {
+  test("a refused record leaves no gap: the changes after it in the push are not stored", async () => {
     const server = await openServer(database);
     const [device, other] = [server.device("ada"), server.device("ada")];
     const pushed = await device.push("chat/a", null, [
@@ -114,7 +114,7 @@ describe.each(databases)("Records on %s", (database) => {
     expect((await device.pull("small", first.cursor)).changes).toHaveLength(1);
   });
 
-  test("a pull of several pages sees what is written meanwhile", async () => {
+  test("a pull of several pages returns changes that are written between the pages", async () => {
     const server = await openServer(database);
     const device = server.device("ada");
     const large = "x".repeat(300_000);

@@ -227,7 +227,7 @@ test("a turn ends when a device deletes the response that waits, and the convers
   expect(runs).toEqual([]);
 });
 
-test("calls that a device wrote into its own records never run", async () => {
+test("tool calls in a record that a device wrote never run", async () => {
   const runs: unknown[] = [];
   const { device, model } = await openTurns({ tools: [danger(runs)] });
   const call = (state: string) => ({
@@ -518,7 +518,7 @@ test.each([
   },
 );
 
-test("an erased user leaves no row, and nothing of a turn that ran", async () => {
+test("erasing a user deletes all rows, also those of a running turn", async () => {
   const { device, model, server } = await openTurns();
   await device.turn("start", TURN);
   const request = await model.next();
@@ -531,7 +531,7 @@ test("an erased user leaves no row, and nothing of a turn that ran", async () =>
   expect(await device.readAll(COLLECTION)).toEqual({});
 });
 
-test("a process that stood still for longer than its lease runs no tool, and sends nothing", async () => {
+test("a process that was suspended for longer than its lease runs no tool, and sends nothing", async () => {
   watchLog();
   const runs: unknown[] = [];
   const pay = defineTool({
@@ -557,7 +557,7 @@ test("a process that stood still for longer than its lease runs no tool, and sen
   expect([runs.length, model.count]).toEqual([0, 1]);
 });
 
-test("one user has at most 20 open turns, and a turn that ends makes room", async () => {
+test("one user has at most 20 open turns, and the end of a turn allows another one", async () => {
   watchLog();
   const { device, model } = await openTurns();
   const question = { message: { role: "user", content: "Where to?" }, parent: null, revision: 0 };

@@ -59,7 +59,7 @@ export function open(
       ? {
           baseURL: "https://gateway.test",
           apiKey: KEY,
-          fetch: (request: Request) => network(request, (given) => gateway.fetch(given)),
+          fetch: (request: Request) => network(request, (forwarded) => gateway.fetch(forwarded)),
         }
       : {
           baseURL: "https://proxy.test",
@@ -67,7 +67,7 @@ export function open(
           fetch: (request: Request) =>
             request.url.startsWith("https://files.test/")
               ? gateway.fetch(request)
-              : network(request, async (given) => proxy.fetch(given)),
+              : network(request, async (forwarded) => proxy.fetch(forwarded)),
         }),
     clock: {
       now: systemClock.now,

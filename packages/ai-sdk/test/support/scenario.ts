@@ -23,12 +23,12 @@ export interface Written {
 const toFrame = (choice: object) =>
   `data: ${JSON.stringify({ id: "a", model: "delta-5.3", choices: [choice] })}\n\n`;
 export const toTextFrame = (content: string) => toFrame({ index: 0, delta: { content } });
-export const toCallFrame = (name: string, given: object) =>
+export const toCallFrame = (name: string, input: object) =>
   toFrame({
     index: 0,
     delta: {
       tool_calls: [
-        { index: 0, id: "call-1", type: "function", function: { name, arguments: JSON.stringify(given) } },
+        { index: 0, id: "call-1", type: "function", function: { name, arguments: JSON.stringify(input) } },
       ],
     },
   });
