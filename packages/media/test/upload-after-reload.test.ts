@@ -3,11 +3,11 @@ import { createUploadStore, uploadMedia } from "@sluice/media";
 import { memoryStorage } from "@sluice/stores";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { catchError, createTestClient, shows, stoppedClock } from "../../core/test/support/gateway.js";
-import { createRefusal, createUploads, PART, useSmallParts } from "./support/uploads.js";
+import { createRefusal, createUploads, PART_SIZE, useSmallParts } from "./support/uploads.js";
 
 useSmallParts();
 
-const SIZE = 2 * PART + 5;
+const SIZE = 2 * PART_SIZE + 5;
 const date = { lastModified: 1_790_000_000_000, type: "video/mp4" };
 
 /** Creates a video of zeros, except for the byte at `at`. */
@@ -56,8 +56,8 @@ function createBrowser(storage: RecordStorage = memoryStorage()) {
   }
 }
 
-const onward = ["GET", `PATCH ${PART}+${PART}`, `PATCH ${2 * PART}+5`];
-const anew = [`POST 0+${PART}`, `PATCH ${PART}+${PART}`, `PATCH ${2 * PART}+5`];
+const onward = ["GET", `PATCH ${PART_SIZE}+${PART_SIZE}`, `PATCH ${2 * PART_SIZE}+5`];
+const anew = [`POST 0+${PART_SIZE}`, `PATCH ${PART_SIZE}+${PART_SIZE}`, `PATCH ${2 * PART_SIZE}+5`];
 
 describe("an upload with a storage", () => {
   test("An upload continues after a reload", async () => {
@@ -85,7 +85,7 @@ describe("an upload with a storage", () => {
     const { leave: startAndLeave, open, uploads } = createBrowser();
     await startAndLeave(createVideo());
     await open().upload(createVideo(changes));
-    expect(uploads.log[0]).toBe(`POST 0+${PART}`);
+    expect(uploads.log[0]).toBe(`POST 0+${PART_SIZE}`);
     expect(uploads.files.size).toBe(2);
   });
 
@@ -230,7 +230,7 @@ describe("an upload with a storage", () => {
     const shares: number[] = [];
     const onProgress = ({ loadedBytes }: { readonly loadedBytes: number }) => shares.push(loadedBytes);
     await clock.advanceUntil(uploadMedia(open().client, createVideo(), { storage, onProgress }), 100);
-    expect(shares).toEqual([0, PART, 2 * PART, SIZE]);
+    expect(shares).toEqual([0, PART_SIZE, 2 * PART_SIZE, SIZE]);
   });
 
   test("An upload store continues after a reload", async () => {

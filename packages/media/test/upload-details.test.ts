@@ -9,12 +9,12 @@ import {
   stoppedClock,
   waitUntil,
 } from "../../core/test/support/gateway.js";
-import { createRefusal, createUploads, PART, REAL_PART, useSmallParts } from "./support/uploads.js";
+import { createRefusal, createUploads, PART_SIZE, REAL_PART_SIZE, useSmallParts } from "./support/uploads.js";
 
 useSmallParts();
 
 const createSmall = () => new Blob([new Uint8Array(1000).fill(7)]);
-const createLarge = () => new Blob([new Uint8Array(PART + 5).fill(7)]);
+const createLarge = () => new Blob([new Uint8Array(PART_SIZE + 5).fill(7)]);
 const DAY_MS = 86_400_000;
 
 type Respond = (request: Request, nth: number) => Response | Promise<Response>;
@@ -37,7 +37,7 @@ function createPage(respond: Respond, settings: Partial<ClientOptions> = {}) {
 }
 
 test("A part has 8 MiB outside these tests: the proxy accepts no other size", () => {
-  expect(REAL_PART).toBe(8_388_608);
+  expect(REAL_PART_SIZE).toBe(8_388_608);
 });
 
 describe("The events of an upload", () => {
@@ -101,9 +101,9 @@ test("Each request of an upload has the headers of its phase", async () => {
   await uploadMedia(client, createSmall(), { headers: { "x-turn": "1" } });
   const bytes = "application/octet-stream";
   expect(requests.map(readHeaders)).toEqual([
-    ["POST", "/v1/uploads", "manual", "studio", "1", bytes, null, String(PART + 5)],
+    ["POST", "/v1/uploads", "manual", "studio", "1", bytes, null, String(PART_SIZE + 5)],
     ["GET", "/v1/uploads/file-1", "manual", "studio", "1", null, null, null],
-    ["PATCH", "/v1/uploads/file-1", "manual", "studio", "1", bytes, String(PART), null],
+    ["PATCH", "/v1/uploads/file-1", "manual", "studio", "1", bytes, String(PART_SIZE), null],
     ["POST", "/v1/uploads", "manual", "studio", "1", bytes, null, null],
   ]);
 });
@@ -181,7 +181,7 @@ test("The URL of an upload is valid for more than an hour, or is renewed", async
     [HOUR_MS, ["POST", "GET"]],
   ] as const) {
     const uploads = createUploads();
-    uploads.endAfter(lifeMs);
+    uploads.setLifetime(lifeMs);
     const { client, requests } = createPage((request) => uploads.respond(request));
     const file = createSmall();
     await uploadMedia(client, file);

@@ -3,12 +3,12 @@ import { uploadMedia, uploads } from "@sluice/media";
 import { createVideoTaskStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { catchError, createRandom, createTestClient, stoppedClock } from "../../core/test/support/gateway.js";
-import { createRefusal, createUploads, PART, useSmallParts } from "./support/uploads.js";
+import { createRefusal, createUploads, PART_SIZE, useSmallParts } from "./support/uploads.js";
 
 useSmallParts();
 
-const SIZE = 2 * PART + 5;
-const MAX_BYTES = 3 * SIZE + PART;
+const SIZE = 2 * PART_SIZE + 5;
+const MAX_BYTES = 3 * SIZE + PART_SIZE;
 const createLarge = () => new Blob([new Uint8Array(SIZE).fill(7)]);
 const rejectDropped = () => Promise.reject(new TypeError("fetch failed"));
 const createHTML = () =>
@@ -60,16 +60,16 @@ describe("an upload whose proxy never stores more", () => {
   const never: readonly (readonly [name: string, respond: Respond])[] = [
     [
       "forgets the file after its first part",
-      (r) => (r.method === "POST" ? respondAt(PART) : createRefusal(404, "gone")),
+      (r) => (r.method === "POST" ? respondAt(PART_SIZE) : createRefusal(404, "gone")),
     ],
-    ["responds to each part with the same offset", () => respondAt(PART)],
+    ["responds to each part with the same offset", () => respondAt(PART_SIZE)],
     ["has the offset 0 for ever", () => respondAt(0)],
     ["has all bytes and no address", () => respondAt(SIZE)],
     [
       "refuses each part, and looks well when it is asked",
-      (r) => (r.method === "PATCH" ? createRefusal(409, "upload_offset") : respondAt(PART)),
+      (r) => (r.method === "PATCH" ? createRefusal(409, "upload_offset") : respondAt(PART_SIZE)),
     ],
-    ["goes back with each part", (r) => respondAt(r.method === "PATCH" ? 0 : PART)],
+    ["goes back with each part", (r) => respondAt(r.method === "PATCH" ? 0 : PART_SIZE)],
     ["is always busy", () => createRefusal(503, "busy")],
     ["loses each connection", rejectDropped],
     ["is another server", createHTML],
@@ -100,7 +100,7 @@ describe("an upload whose proxy never stores more", () => {
   );
 
   test("An id that leads out of the path can't be read", async () => {
-    const { uploadToEnd } = createPage(() => Response.json({ id: "../chat/completions", offset: PART }));
+    const { uploadToEnd } = createPage(() => Response.json({ id: "../chat/completions", offset: PART_SIZE }));
     expect(await uploadToEnd()).toMatchObject({ name: "ResponseError", path: "id" });
   });
 
@@ -114,8 +114,8 @@ describe("an upload whose proxy never stores more", () => {
 
   test("A file of one part is given up after four copies", async () => {
     const { uploadToEnd, sentBytes } = createPage(rejectDropped);
-    const error = await uploadToEnd(new Blob([new Uint8Array(PART)]));
-    expect([error.billing, sentBytes()]).toEqual(["none", 4 * PART]);
+    const error = await uploadToEnd(new Blob([new Uint8Array(PART_SIZE)]));
+    expect([error.billing, sentBytes()]).toEqual(["none", 4 * PART_SIZE]);
     expect(error.message).toContain("was canceled");
   });
 
@@ -166,7 +166,7 @@ describe("one bad response", () => {
   test("An upload that the proxy has lost begins again", async () => {
     const page = createWorkingPage();
     const onProgress = ({ loadedBytes }: { readonly loadedBytes: number }) => {
-      if (loadedBytes === PART && page.log.length === 1) page.files.clear();
+      if (loadedBytes === PART_SIZE && page.log.length === 1) page.files.clear();
     };
     await page.upload(createLarge(), { onProgress });
     expect(page.log).toEqual(["POST", "PATCH", "GET", "POST", "PATCH", "PATCH"]);
@@ -188,7 +188,7 @@ test("A long upload outlives a failure at each of its parts", async () => {
     seen.add(offset);
     return createRefusal(503, "busy");
   });
-  await page.upload(new Blob([new Uint8Array(9 * PART)]));
+  await page.upload(new Blob([new Uint8Array(9 * PART_SIZE)]));
   expect(page.delays).toEqual(Array(8).fill(1000));
 });
 
@@ -201,9 +201,9 @@ test("A look-up does not count as sent bytes", async () => {
     tries.set(offset, nth);
     return request.method === "PATCH" && nth < 3 ? createRefusal(503, "busy") : uploads.respond(request);
   });
-  await page.upload(new Blob([new Uint8Array(3 * PART)]));
+  await page.upload(new Blob([new Uint8Array(3 * PART_SIZE)]));
   expect(page.log.filter((method) => method === "GET")).toHaveLength(4);
-  expect(page.sentBytes()).toBe(7 * PART);
+  expect(page.sentBytes()).toBe(7 * PART_SIZE);
 });
 
 test("Two calls for one file send it once", async () => {

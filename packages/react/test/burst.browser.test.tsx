@@ -180,7 +180,7 @@ describe("while a response streams", () => {
     expect(log.indexOf("view about")).toBeLessThan(log.indexOf("end of the body"));
   });
 
-  test("also shows another view that takes long to render", async () => {
+  test("shows a view that takes long to render during a response", async () => {
     await open(streamUntil(() => count("view settings") > 0, { reads: 2000, apart: true }));
     const turn = chat.send("Hello?");
     startTransition(() => show("settings"));

@@ -204,7 +204,7 @@ test("The error of a later step says that the responses before it may be billed,
   }
 });
 
-test("every error of the family is among those that are described", () => {
+test("describeError is tested with every error class of the core", () => {
   const classes = Object.keys(core).filter((name) => name.endsWith("Error") && !/^(is|Gateway)/.test(name));
   const described = cases.map(([name]) => name.split(/[ ,]/)[0]);
   expect(classes.length).toBeGreaterThan(7);

@@ -21,7 +21,7 @@ function Version() {
   );
 }
 
-test("the sources, their tests and the testing library are on the one React of this project", () => {
+test("sources, tests and the testing library use the same version of React", () => {
   render(<Version />);
   const versions = [screen.getByRole("status").textContent, version, domVersion, serverVersion];
   const majors = versions.map((of) => of?.split(".")[0]);

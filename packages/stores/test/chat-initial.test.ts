@@ -91,8 +91,8 @@ describe("a message without text and images", () => {
   });
 });
 
-describe("a call that has nothing to do", () => {
-  test("reports this in its turn, and does not change the chat", async () => {
+describe("a call of retry, regenerate or edit that can send nothing", () => {
+  test("resolves to a not-sent turn, and does not change the chat", async () => {
     const finished: unknown[] = [];
     const { chat } = createChat([hello], { onFinish: ({ outcome }) => finished.push(outcome) });
     await chat.send("Hi");

@@ -102,7 +102,7 @@ describe("the queue of a chat", () => {
     chat.stop();
   });
 
-  test("A message that is sent while others are held goes first, and they follow it", async () => {
+  test("A new message is sent before the queued messages of a failed turn", async () => {
     const { chat, texts } = createQueuedChat([createRefusal]);
     const turns = [chat.send("one"), chat.send("two")];
     await turns[0];

@@ -386,7 +386,7 @@ describe("stopping a resumable stream", () => {
     expect(last).toMatchObject({ ...(credentials && { credentials }), ...(keepalive && { keepalive }) });
   });
 
-  test("stops it at the proxy even without resume, because the proxy would read on and be billed", async () => {
+  test("stops the response at the proxy even without resume, because the proxy would read and pay for the rest", async () => {
     const { client, requests, attempts } = serveStored(storedEvents, open, {
       resume: undefined,
       onEvent: () => {},
@@ -408,7 +408,7 @@ describe("stopping a resumable stream", () => {
     expect(requests.map(({ redirect }) => redirect)).toEqual(["manual", "manual"]);
   });
 
-  test("stops it at the proxy when the loop is left", async () => {
+  test("stops the response at the proxy when the loop is left", async () => {
     const { stream, requests, attempts } = streamAll(open);
     for await (const _ of stream) break;
     await waitForRequests(requests, 2);
@@ -425,7 +425,7 @@ describe("stopping a resumable stream", () => {
     await expect.poll(() => stopped.cancelled).toBe(true);
   });
 
-  test("stops it at the proxy while it is being resumed", async () => {
+  test("stops the response at the proxy while it is being resumed", async () => {
     const clock = stoppedClock();
     const nothing = { bytes: 0, ending: "end" } as const;
     const { stream, requests, attempts } = streamAll([cutAfter(2), nothing], { clock, random: () => 1 });

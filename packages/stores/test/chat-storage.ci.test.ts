@@ -26,7 +26,7 @@ test("a chat reads 10,000 messages in one call, and writes them in two", async (
   first.chat.setMessages(initialMessages);
   await settled();
   const second = await readStored(storage);
-  expect(second.texts()).toHaveLength(10_000);
-  expect(second.texts()).toEqual(first.texts());
+  expect(second.listTexts()).toHaveLength(10_000);
+  expect(second.listTexts()).toEqual(first.listTexts());
   expect(calls).toEqual(["read", "write", "read"]);
 });

@@ -29,14 +29,14 @@ describe("a chat with a storage", () => {
     first.respond(2, streamText("three"));
     await first.chat.send("And?");
     await settled();
-    expect(first.texts()).toEqual(["Hello", "one", "And?", "three"]);
+    expect(first.listTexts()).toEqual(["Hello", "one", "And?", "three"]);
 
     const second = await readStored(storage);
     expect(second.chat.getSnapshot()).toEqual(first.chat.getSnapshot());
     second.chat.switchBranch(second.chat.getSnapshot().messages[1]?.branches?.[1] ?? "");
-    expect(second.texts()).toEqual(["Hello", "two"]);
+    expect(second.listTexts()).toEqual(["Hello", "two"]);
     await settled();
-    expect((await readStored(storage)).texts()).toEqual(["Hello", "two"]);
+    expect((await readStored(storage)).listTexts()).toEqual(["Hello", "two"]);
   });
 
   test("works with a custom storage whose watch returns no function, and reports it", async () => {
@@ -75,7 +75,7 @@ describe("a chat with a storage", () => {
     expect(second.chat.getSnapshot().persistence?.status).not.toBe("restoring");
     second.respond(0, streamText("Yes"));
     await next;
-    expect(second.texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
+    expect(second.listTexts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
     expect((await (second.requests[0] as Request).json()).messages).toHaveLength(3);
   });
 
@@ -98,7 +98,7 @@ describe("a chat with a storage", () => {
     const turn = second.chat.retry();
     second.respond(0, streamText("A whole answer"));
     await turn;
-    expect(second.texts()).toEqual(["Hello", "A whole answer"]);
+    expect(second.listTexts()).toEqual(["Hello", "A whole answer"]);
     expect(second.chat.getSnapshot().messages[1]?.branches).toHaveLength(2);
   });
 
@@ -137,11 +137,11 @@ describe("a chat with a storage", () => {
     const [left, right] = [await readStored(storage), await readStored(storage)];
     const first = left.chat.send("Hello");
     await settled();
-    expect(right.texts()[0]).toBe("Hello");
+    expect(right.listTexts()[0]).toBe("Hello");
     left.respond(0, streamText("Hi"));
     await first;
     await settled();
-    expect(right.texts()).toEqual(["Hello", "Hi"]);
+    expect(right.listTexts()).toEqual(["Hello", "Hi"]);
     expect(right.chat.getSnapshot().status).toBe("ready");
 
     const both = [left.chat.send("from the left"), right.chat.send("from the right")];
@@ -150,14 +150,14 @@ describe("a chat with a storage", () => {
     right.respond(0, streamText("to the right"));
     await Promise.all(both);
     await settled();
-    expect(left.texts()).toEqual(["Hello", "Hi", "from the left", "to the left"]);
-    expect(right.texts()).toEqual(["Hello", "Hi", "from the right", "to the right"]);
+    expect(left.listTexts()).toEqual(["Hello", "Hi", "from the left", "to the left"]);
+    expect(right.listTexts()).toEqual(["Hello", "Hi", "from the right", "to the right"]);
     const versions = left.chat.getSnapshot().messages[2]?.branches ?? [];
     expect(versions).toHaveLength(2);
     const reloaded = await readStored(storage);
     const found = versions.map((id) => {
       reloaded.chat.switchBranch(id);
-      return reloaded.texts()[2];
+      return reloaded.listTexts()[2];
     });
     expect(found.sort()).toEqual(["from the left", "from the right"]);
   });
@@ -200,7 +200,7 @@ describe("a chat with a storage", () => {
 
   test("shows another version if the shown one was removed", async () => {
     const storage = memoryStorage();
-    const { chat, respond, texts } = await readStored(storage);
+    const { chat, respond, listTexts } = await readStored(storage);
     for (const [nth, text] of ["one", "two"].entries()) {
       const turn = nth === 0 ? chat.send("Hello") : chat.regenerate();
       respond(nth, streamText(text));
@@ -209,7 +209,7 @@ describe("a chat with a storage", () => {
     await settled();
     await storage.write("chat/a", new Map([[chat.getSnapshot().messages[1]?.id ?? "", undefined]]));
     await settled();
-    expect(texts()).toEqual(["Hello", "one"]);
+    expect(listTexts()).toEqual(["Hello", "one"]);
     expect(chat.getSnapshot().messages[1]).not.toHaveProperty("branches");
   });
 
@@ -235,14 +235,14 @@ describe("a chat with a storage", () => {
     right.respond(0, streamText("Yes"));
     expect(await Promise.all(turns)).toMatchObject([{ outcome: "complete" }, { outcome: "complete" }]);
     await settled();
-    expect(left.texts()).toEqual(["Hello", "Hi"]);
-    expect(right.texts()).toEqual(["Hello", "", "And?", "Yes"]);
+    expect(left.listTexts()).toEqual(["Hello", "Hi"]);
+    expect(right.listTexts()).toEqual(["Hello", "", "And?", "Yes"]);
     const reloaded = await readStored(storage);
     const ends = [left, right].map(({ chat }) => chat.getSnapshot().messages.at(-1) as ChatMessage);
-    for (const { chat, texts } of [left, right, reloaded])
+    for (const { chat, listTexts } of [left, right, reloaded])
       for (const { id, content } of ends) {
         chat.switchBranch(id);
-        expect(texts().at(-1)).toBe(content);
+        expect(listTexts().at(-1)).toBe(content);
       }
   });
 
@@ -256,21 +256,21 @@ describe("a chat with a storage", () => {
     for (const lost of ids) {
       const stored = memoryStorage();
       await stored.write("chat/a", new Map(records.filter(([id]) => id !== lost).reverse()));
-      const { texts, respond, chat } = await readStored(stored);
+      const { listTexts, respond, chat } = await readStored(stored);
       const left = ids.filter((id) => id !== lost);
-      expect(texts()).toEqual(left);
+      expect(listTexts()).toEqual(left);
       const turn = chat.send("g");
       respond(0, streamText("h"));
       await turn;
       await settled();
-      expect((await readStored(stored)).texts()).toEqual([...left, "g", "h"]);
+      expect((await readStored(stored)).listTexts()).toEqual([...left, "g", "h"]);
     }
     // the missing message arrives, and its successors follow it again
     const late = memoryStorage();
-    const { texts } = await readStored(late);
+    const { listTexts } = await readStored(late);
     for (const [id, record] of [...records].reverse()) await late.write("chat/a", new Map([[id, record]]));
     await settled();
-    expect(texts()).toEqual(ids);
+    expect(listTexts()).toEqual(ids);
   });
 
   test("shows a response of another tab as it grows, and as interrupted only after that tab is closed", async () => {
@@ -292,7 +292,7 @@ describe("a chat with a storage", () => {
     left.respond(0, streamText(" answer"));
     await turn;
     await until(right.chat, ({ messages }) => messages[1]?.outcome === "complete");
-    expect(right.texts()).toEqual(["Hello", "Half an answer"]);
+    expect(right.listTexts()).toEqual(["Hello", "Half an answer"]);
   });
 
   test("shows a response as interrupted as soon as its tab is closed", async () => {
@@ -339,7 +339,7 @@ describe("a chat with a storage", () => {
     const storage = memoryStorage();
     const initialMessages = [{ id: "w", role: "assistant", content: "Welcome" }] as const;
     const first = await readStored(storage, { initialMessages });
-    expect(first.texts()).toEqual(["Welcome"]);
+    expect(first.listTexts()).toEqual(["Welcome"]);
     const turn = first.chat.send("Hello");
     first.respond(0, streamText("Hi"));
     await turn;
@@ -347,7 +347,7 @@ describe("a chat with a storage", () => {
     const second = await readStored(storage, {
       initialMessages: [{ id: "x", role: "assistant", content: "Good day" }],
     });
-    expect(second.texts()).toEqual(["Welcome", "Hello", "Hi"]);
+    expect(second.listTexts()).toEqual(["Welcome", "Hello", "Hi"]);
     expect(second.chat.getSnapshot().messages[0]).not.toHaveProperty("branches");
   });
 
@@ -356,7 +356,7 @@ describe("a chat with a storage", () => {
     const message = { role: "assistant", content: "Welcome" };
     await storage.write("chat/a", new Map([["w", { message, parent: null, revision: 0 }]]));
     const initialMessages = [{ id: "x", role: "assistant", content: "Good day" }] as const;
-    expect((await readStored(storage, { initialMessages })).texts()).toEqual(["Welcome"]);
+    expect((await readStored(storage, { initialMessages })).listTexts()).toEqual(["Welcome"]);
   });
 
   test("stays empty after reset and a reload", async () => {
@@ -367,7 +367,7 @@ describe("a chat with a storage", () => {
     await turn;
     first.chat.reset();
     await settled();
-    expect((await readStored(storage)).texts()).toEqual([]);
+    expect((await readStored(storage)).listTexts()).toEqual([]);
   });
 
   test("uses an object of a class by customStorage()", async () => {
@@ -392,7 +392,7 @@ describe("a chat with a storage", () => {
     await turn;
     chat.close();
     await settled();
-    expect((await readStored(customStorage(records))).texts()).toEqual(["Hello", "Hi"]);
+    expect((await readStored(customStorage(records))).listTexts()).toEqual(["Hello", "Hi"]);
   });
 
   test("rejects a storage that brings no code for chats, and names the function that adds it", () => {
@@ -434,7 +434,7 @@ describe("a chat with a storage", () => {
     respond(0, streamText("Hi"));
     await turn;
     await settled();
-    expect((await readStored(storage)).texts()).toEqual(["Hello", "Hi"]);
+    expect((await readStored(storage)).listTexts()).toEqual(["Hello", "Hi"]);
   });
 
   test("does not write a message that another tab removed", async () => {
@@ -448,7 +448,7 @@ describe("a chat with a storage", () => {
     storage.subscribe("chat/a", (changes) => writes.push(changes));
     left.chat.reset();
     await settled();
-    expect(right.texts()).toEqual([]);
+    expect(right.listTexts()).toEqual([]);
     expect(writes).toHaveLength(1);
   });
 
@@ -474,8 +474,8 @@ describe("a chat with a storage", () => {
         ["/leaf", "8"],
       ]),
     );
-    const { texts, chat } = await readStored(storage);
-    expect(texts()).toEqual(["Hello", "", "a circle", "a circle"]);
+    const { listTexts, chat } = await readStored(storage);
+    expect(listTexts()).toEqual(["Hello", "", "a circle", "a circle"]);
     expect(chat.getSnapshot().messages[1]).toEqual({
       id: "6",
       role: "assistant",
@@ -496,7 +496,7 @@ describe("a chat with a storage", () => {
       createEntry("four", 4, 7),
     ];
     await storage.write("chat/a", new Map(records));
-    expect((await readStored(storage)).texts()).toEqual(["one", "two", "three", "four"]);
+    expect((await readStored(storage)).listTexts()).toEqual(["one", "two", "three", "four"]);
   });
 
   test.each([
@@ -514,8 +514,8 @@ describe("a chat with a storage", () => {
       return [id, { message, parent: index ? `m${index - 1}` : null, revision: 1 }] as const;
     });
     await storage.write("chat/a", new Map(messages));
-    const { chat, texts, respond } = await readStored(storage);
-    expect(texts()).toEqual(["Hello", "calls", "And?"]);
+    const { chat, listTexts, respond } = await readStored(storage);
+    expect(listTexts()).toEqual(["Hello", "calls", "And?"]);
     const turn = chat.send("More");
     respond(0, streamText("Yes"));
     expect(await turn).toMatchObject({ outcome: "complete" });
@@ -564,7 +564,7 @@ describe("a chat with a storage", () => {
       await settled();
       window.dispatchEvent(new Event("pagehide"));
       await settled();
-      const texts = (await readStored(storage)).texts();
+      const texts = (await readStored(storage)).listTexts();
       chat.stop();
       return texts;
     }
@@ -611,7 +611,7 @@ describe("a chat with a storage", () => {
     await turn;
     await settled();
     expect(watchers).toBe(2);
-    expect((await readStored(storage)).texts()).toEqual(["Hello", "Hi"]);
+    expect((await readStored(storage)).listTexts()).toEqual(["Hello", "Hi"]);
   });
 
   test("reports a message that cannot be written once, with its id, and writes all others", async () => {
@@ -627,7 +627,7 @@ describe("a chat with a storage", () => {
       v.object({}),
       v.transform(() => 2n ** 64n),
     );
-    const { chat, respond, events, texts } = await readStored(small, { outputSchema: big });
+    const { chat, respond, events, listTexts } = await readStored(small, { outputSchema: big });
     const sendMessage = async (nth: number, text: string, response: string) => {
       const turn = chat.send(text);
       await settled();
@@ -642,8 +642,8 @@ describe("a chat with a storage", () => {
     const failures = events.filter((event) => event.type === "storage-error");
     expect(failures.map(({ messageId }) => messageId)).toEqual(lost.map(({ id }) => id));
     // the storage has an earlier copy of the response, but not of the question
-    expect(texts()[1]).toBe("{}");
-    expect((await readStored(storage)).texts()).toEqual(["one", "", "full", "three", "Hi"]);
+    expect(listTexts()[1]).toBe("{}");
+    expect((await readStored(storage)).listTexts()).toEqual(["one", "", "full", "three", "Hi"]);
   });
 
   test.each<[string, (chat: ChatStore) => void]>([
@@ -681,15 +681,15 @@ describe("a chat with a storage", () => {
     expect(second.chat.getSnapshot().persistence?.status).not.toBe("restoring");
     second.respond(0, streamText("Yes"));
     await turn;
-    expect(second.texts()).toEqual(["Welcome", "Go on", "Yes"]);
+    expect(second.listTexts()).toEqual(["Welcome", "Go on", "Yes"]);
     expect(second.events.filter(({ type }) => type === "storage-error")).toMatchObject([
       { error: { message: expect.stringContaining("3000 ms") } },
     ]);
     release();
     await until(second.chat, ({ messages }) => messages.length === 4);
-    expect(second.texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
+    expect(second.listTexts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
     await settled();
-    expect((await readStored(storage.inner)).texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
+    expect((await readStored(storage.inner)).listTexts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
   });
 
   test("reads a storage again after one failure, and after two failures a second later", async () => {
@@ -707,7 +707,7 @@ describe("a chat with a storage", () => {
         failing-- > 0 ? Promise.reject(new Error("connection lost")) : inner.read(collection),
     };
     const second = await readStored(storage);
-    expect(second.texts()).toEqual(["Hello", "Hi"]);
+    expect(second.listTexts()).toEqual(["Hello", "Hi"]);
     expect(second.events).toEqual([]);
     failing = 2;
     const third = await readStored(storage);
@@ -717,8 +717,8 @@ describe("a chat with a storage", () => {
     third.respond(0, streamText("Yes"));
     await turn;
     await third.clock.advance(1000);
-    expect(third.texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
-    expect((await readStored(inner)).texts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
+    expect(third.listTexts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
+    expect((await readStored(inner)).listTexts()).toEqual(["Hello", "Hi", "Go on", "Yes"]);
   });
 
   test("needs an id for its storage", () => {

@@ -77,7 +77,7 @@ describe("a chat in several tabs", () => {
       messages: [{ content: "Go" }, { content: "Gone" }, { content: "And now?" }],
     });
     await until(left.chat, ({ messages }) => messages.length === 4);
-    expect(left.texts()).toEqual(["Go", "Gone", "And now?", "Here"]);
+    expect(left.listTexts()).toEqual(["Go", "Gone", "And now?", "Here"]);
   });
 
   test("accepts the result of a client tool once, even if several tabs add it", async () => {
@@ -93,8 +93,8 @@ describe("a chat in several tabs", () => {
     for (const { chat } of tabs) await until(chat, ({ messages }) => messages.at(-1)?.content === "Done");
     await settled();
     expect(posts(tabs)).toBe(2);
-    for (const { chat, texts } of tabs) {
-      expect(texts()).toEqual(["Go", "", "Done"]);
+    for (const { chat, listTexts } of tabs) {
+      expect(listTexts()).toEqual(["Go", "", "Done"]);
       expect(chat.getSnapshot()).toMatchObject({ status: "ready", pendingActions: [] });
     }
   });
@@ -116,7 +116,7 @@ describe("a chat in several tabs", () => {
     await Promise.all(approved);
     expect(runs).toBe(1);
     expect(posts(tabs)).toBe(2);
-    expect(left.texts()).toEqual(right.texts());
+    expect(left.listTexts()).toEqual(right.listTexts());
   });
 
   test("A second result of one call is refused while another call still waits, and nothing is sent", async () => {
@@ -225,7 +225,7 @@ describe("a chat in several tabs", () => {
     right.respond(0, streamText("Hi"));
     expect((await Promise.all(turns)).map(({ outcome }) => outcome).sort()).toEqual(["complete", "not-sent"]);
     expect(posts(tabs)).toBe(2);
-    for (const { texts } of tabs) expect(texts()).toEqual(["Hello", "Hi"]);
+    for (const { listTexts } of tabs) expect(listTexts()).toEqual(["Hello", "Hi"]);
   });
 
   test("A retry that waits for another tab sends nothing if that tab has continued from the response", async () => {
@@ -243,7 +243,7 @@ describe("a chat in several tabs", () => {
     expect(await turn).toMatchObject({ outcome: "complete" });
     for (const { outcome } of await Promise.all(retried)) expect(outcome).toBe("not-sent");
     expect(posts(tabs)).toBe(2);
-    for (const { texts } of tabs) expect(texts()).toEqual(["Go", "", "Done"]);
+    for (const { listTexts } of tabs) expect(listTexts()).toEqual(["Go", "", "Done"]);
   });
 
   test("The record of the last shown message is not shown as a message when it is damaged into one", async () => {
@@ -256,7 +256,7 @@ describe("a chat in several tabs", () => {
     const tab = await readStored(storage, { id });
     await storage.write(`chat/${id}`, new Map([[key, { message: { role: "assistant" } }]]));
     await settled();
-    expect(tab.texts()).toEqual(["Go", "Done"]);
+    expect(tab.listTexts()).toEqual(["Go", "Done"]);
     expect(tab.chat.getThread()).toHaveLength(2);
     leave();
   });
@@ -274,7 +274,7 @@ describe("a chat in several tabs", () => {
     const turn = tab.chat.addToolOutput("b", "yes");
     tab.respond(0, streamText("Done"));
     expect(await turn).toMatchObject({ outcome: "complete" });
-    expect((await readStored(storage, { id })).texts()).toEqual(["Go", "", "Done"]);
+    expect((await readStored(storage, { id })).listTexts()).toEqual(["Go", "", "Done"]);
   });
 
   test("continues in another tab if the tab with the result was closed before it continued", async () => {
@@ -348,12 +348,12 @@ describe("a chat in several tabs", () => {
       connection?.send(frame({ content: piece }));
       await connection?.wanted();
       await left.clock.advance(150);
-      expect(right.texts()).toEqual(["Hello", text]);
+      expect(right.listTexts()).toEqual(["Hello", text]);
     }
     expect(storages.writes).toHaveLength(written);
     left.chat.stop();
     await until(right.chat, ({ messages }) => messages.at(-1)?.outcome === "stopped");
-    expect(right.texts()).toEqual(left.texts());
+    expect(right.listTexts()).toEqual(left.listTexts());
   });
 
   test("ignores late text of a response, and never writes the response of another tab", async () => {
@@ -379,7 +379,7 @@ describe("a chat in several tabs", () => {
       await left.clock.advance(150);
     }
     storages.deliver(...storages.broadcasts.slice(0, 1));
-    expect(right.texts()).toEqual(["Hello", "One, two"]);
+    expect(right.listTexts()).toEqual(["Hello", "One, two"]);
     await right.clock.advance(5000);
     expect(rightWrites).toEqual([]);
     left.chat.stop();
@@ -406,7 +406,8 @@ describe("a chat in several tabs", () => {
     expect(await turn).toMatchObject({ outcome: "stopped" });
     expect(connection?.cancelled).toBe(true);
     await settled();
-    for (const { texts } of [left, right, await readStored(storage, { id })]) expect(texts()).toEqual([]);
+    for (const { listTexts } of [left, right, await readStored(storage, { id })])
+      expect(listTexts()).toEqual([]);
   });
 
   /** Creates a storage of another tab, which gets changes only when `deliver` is called. */
@@ -448,7 +449,8 @@ describe("a chat in several tabs", () => {
     deliver();
     await settled();
     expect((await storage.read(`chat/${id}`)).size).toBe(0);
-    for (const { texts } of [left, right, await readStored(storage, { id })]) expect(texts()).toEqual([]);
+    for (const { listTexts } of [left, right, await readStored(storage, { id })])
+      expect(listTexts()).toEqual([]);
   });
 
   test("a message that another tab removes stays removed while an earlier change to it is being written", async () => {
@@ -471,7 +473,7 @@ describe("a chat in several tabs", () => {
     await settled();
     left.chat.reset();
     await settled();
-    expect(right.texts()).toEqual([]);
+    expect(right.listTexts()).toEqual([]);
     release();
     await settled();
     expect((await storage.read(`chat/${id}`)).size).toBe(0);
@@ -499,7 +501,7 @@ describe("a chat in several tabs", () => {
     deliver(1);
     await settled();
     expect([...(await storage.read(`chat/${id}`)).keys()]).not.toContainEqual(expect.stringMatching(/^[^/]/));
-    expect(right.texts()).toEqual([]);
+    expect(right.listTexts()).toEqual([]);
   });
 
   test("A message that a closed tab has removed stays removed if another tab writes it before it gets the removal", async () => {
@@ -518,21 +520,21 @@ describe("a chat in several tabs", () => {
     deliver(1);
     await settled();
     expect([...(await storage.read(`chat/${id}`)).keys()]).not.toContainEqual(expect.stringMatching(/^[^/]/));
-    for (const { texts } of [right, await readStored(storage, { id })]) expect(texts()).toEqual([]);
+    for (const { listTexts } of [right, await readStored(storage, { id })]) expect(listTexts()).toEqual([]);
   });
 
   test("A removed message stays removed if the last write of a closed tab arrives later", async () => {
     const id = `tabs-${Math.random()}`;
     const storage = memoryStorage();
     await storeMessages(storage, id, [question, { role: "assistant", content: "Half" }]);
-    const { chat, texts } = await readStored(storage, { id });
+    const { chat, listTexts } = await readStored(storage, { id });
     chat.reset();
     await settled();
     // a remote storage writes it late, after its tab was closed
     await storeMessages(storage, id, [question, { role: "assistant", content: "Half and half" }]);
     await settled();
     expect((await storage.read(`chat/${id}`)).size).toBe(0);
-    expect(texts()).toEqual([]);
+    expect(listTexts()).toEqual([]);
   });
 
   test("a response that its closed tab could broadcast but not store stays in the other tabs", async () => {
@@ -552,7 +554,7 @@ describe("a chat in several tabs", () => {
     await until(right.chat, ({ messages }) => messages.at(-1)?.content === "Half");
     left.chat.close();
     await until(right.chat, ({ messages }) => messages.at(-1)?.outcome === "truncated");
-    expect(right.texts().at(-1)).toBe("Half");
+    expect(right.listTexts().at(-1)).toBe("Half");
   });
 
   test("A complete response stays complete and is not read again if another tab stores it as in flight", async () => {
@@ -591,7 +593,8 @@ describe("a chat in several tabs", () => {
     right.chat.reset();
     expect(await turn).toMatchObject({ outcome: "stopped" });
     await settled();
-    for (const { texts } of [left, right, await readStored(storage, { id })]) expect(texts()).toEqual([]);
+    for (const { listTexts } of [left, right, await readStored(storage, { id })])
+      expect(listTexts()).toEqual([]);
     expect(posts([left, right])).toBe(1);
   });
 

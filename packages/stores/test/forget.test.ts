@@ -32,17 +32,17 @@ describe("Signing out", () => {
       openPage(storage, "bob"),
       openPage(storage),
     ] as const;
-    for (const page of [ann, bob, nobody]) await page.use();
+    for (const page of [ann, bob, nobody]) await page.sendAndCreate();
     expect(await listStored(storage, "ann")).not.toEqual([]);
     expect(await signOut(ann.client)).toEqual({ unsent: 0, errors: [] });
     await settled();
     expect(await listStored(storage, "ann")).toEqual([]);
-    expect([ann.texts(), ann.list.getSnapshot()]).toEqual([[], []]);
+    expect([ann.listTexts(), ann.list.getSnapshot()]).toEqual([[], []]);
     for (const [page, user] of [
       [bob, "bob"],
       [nobody, undefined],
     ] as const) {
-      expect(page.texts()).toEqual([`question of ${user}`, "Hi"]);
+      expect(page.listTexts()).toEqual([`question of ${user}`, "Hi"]);
       expect(page.list.getSnapshot()).toHaveLength(1);
       expect((await listStored(storage, user)).length).toBeGreaterThan(3);
     }
@@ -50,8 +50,8 @@ describe("Signing out", () => {
 
   test("can be repeated, even while the first call is in progress", async () => {
     const storage = memoryStorage();
-    const { client, use } = openPage(storage, "ann");
-    await use();
+    const { client, sendAndCreate } = openPage(storage, "ann");
+    await sendAndCreate();
     expect(await Promise.all([signOut(client), signOut(client)])).toEqual([
       { unsent: 0, errors: [] },
       { unsent: 0, errors: [] },
@@ -62,30 +62,30 @@ describe("Signing out", () => {
 
   test("stops a streaming response, which is not written later", async () => {
     const storage = memoryStorage();
-    const { client, chat, held, texts, use } = openPage(storage, "ann");
-    await use();
+    const { client, chat, secondResponse, listTexts, sendAndCreate } = openPage(storage, "ann");
+    await sendAndCreate();
     const turn = chat.send("and then?");
-    await held.wanted();
-    held.send(frame({ content: "Half" }));
-    await held.wanted();
+    await secondResponse.wanted();
+    secondResponse.send(frame({ content: "Half" }));
+    await secondResponse.wanted();
     expect(await signOut(client)).toEqual({ unsent: 0, errors: [] });
     expect((await turn).outcome).toBe("stopped");
     await settled();
-    expect([await listStored(storage, "ann"), texts(), held.cancelled]).toEqual([[], [], true]);
+    expect([await listStored(storage, "ann"), listTexts(), secondResponse.cancelled]).toEqual([[], [], true]);
   });
 
   test("reaches the other tabs of the user, which stop and remove their records", async () => {
     const storage = memoryStorage();
     const [one, two] = [openPage(storage, "ann"), openPage(storage, "ann")] as const;
-    await one.use();
-    await two.use();
+    await one.sendAndCreate();
+    await two.sendAndCreate();
     const turn = two.chat.send("and then?");
-    await two.held.wanted();
-    two.held.send(frame({ content: "Half" }));
+    await two.secondResponse.wanted();
+    two.secondResponse.send(frame({ content: "Half" }));
     await signOut(one.client);
     expect((await turn).outcome).toBe("stopped");
     await settled();
-    expect([two.texts(), two.list.getSnapshot(), await listStored(storage, "ann")]).toEqual([[], [], []]);
+    expect([two.listTexts(), two.list.getSnapshot(), await listStored(storage, "ann")]).toEqual([[], [], []]);
   });
 
   test("also removes records that a slow write of this or another tab adds later", async () => {
@@ -93,7 +93,7 @@ describe("Signing out", () => {
     for (const isOwn of [true, false]) {
       const slow = createSlowStorage(inner);
       const writer = openPage(slow.storage, "ann");
-      await writer.use();
+      await writer.sendAndCreate();
       slow.hold();
       const [first] = writer.chat.getSnapshot().messages;
       writer.chat.switchBranch(first?.id ?? "");
@@ -135,8 +135,8 @@ describe("Signing out", () => {
   test("leaves the app's collections and other users alone if the client has no user", async () => {
     const storage = memoryStorage();
     const [ann, nobody] = [openPage(storage, "ann"), openPage(storage)];
-    await ann.use();
-    await nobody.use();
+    await ann.sendAndCreate();
+    await nobody.sendAndCreate();
     await storage.write("chats-of-the-app", new Map([["a", 1]]));
     await signOut(nobody.client);
     expect(await listStored(storage)).toEqual([]);
@@ -153,8 +153,8 @@ describe("Signing out", () => {
       write: (name, changes) => (isFailing ? fail() : inner.write(name, changes)),
       clear: (name) => (isFailing ? fail() : (inner.clear?.(name) ?? Promise.resolve())),
     };
-    const { client, use } = openPage(storage, "ann");
-    await use();
+    const { client, sendAndCreate } = openPage(storage, "ann");
+    await sendAndCreate();
     isFailing = true;
     expect((await signOut(client)).errors).toMatchObject([{ name: "InvalidStateError" }]);
     isFailing = false;
@@ -165,7 +165,7 @@ describe("Signing out", () => {
   test("removes known records from a storage without clear, and reports that others may be left", async () => {
     const { clear: _, ...storage } = memoryStorage();
     const before = openPage(storage, "ann");
-    await before.use();
+    await before.sendAndCreate();
     // an earlier page has shown another conversation
     await storage.write('"ann"/conversations', new Map([["b", { title: "Old" }]]));
     await storage.write('"ann"/chat/b', new Map([["m", { message: { role: "user", content: "Old" } }]]));
@@ -178,7 +178,7 @@ describe("Signing out", () => {
 
   test("clears a given storage that this page has not used", async () => {
     const storage = memoryStorage();
-    await openPage(storage, "ann").use();
+    await openPage(storage, "ann").sendAndCreate();
     const { client } = createTestClient(() => new Response(), { user: "ann" });
     expect(await signOut(client, { storages: [storage] })).toEqual({ unsent: 0, errors: [] });
     expect(await listStored(storage, "ann")).toEqual([]);
@@ -195,29 +195,29 @@ describe("Signing out", () => {
           else listener(records);
         }),
     };
-    const { client, chat, texts, held, use } = openPage(storage, "ann");
-    await use();
+    const { client, chat, listTexts, secondResponse, sendAndCreate } = openPage(storage, "ann");
+    await sendAndCreate();
     await signOut(client);
     const turn = chat.send("Hello again");
-    held.send(streamText("Hello"));
+    secondResponse.send(streamText("Hello"));
     await turn;
     expect(late).not.toEqual([]);
     for (const arrive of late) arrive();
     await settled();
-    expect(texts()).toEqual(["Hello again", "Hello"]);
+    expect(listTexts()).toEqual(["Hello again", "Hello"]);
     expect(await listStored(storage, "ann")).not.toEqual([]);
   });
 
   test("leaves a chat that works like a new chat", async () => {
     const storage = memoryStorage();
-    const { client, chat, texts, held, use } = openPage(storage, "ann");
-    await use();
+    const { client, chat, listTexts, secondResponse, sendAndCreate } = openPage(storage, "ann");
+    await sendAndCreate();
     await signOut(client);
     const turn = chat.send("Hello again");
-    held.send(streamText("Hello"));
+    secondResponse.send(streamText("Hello"));
     await turn;
     await settled();
-    expect(texts()).toEqual(["Hello again", "Hello"]);
+    expect(listTexts()).toEqual(["Hello again", "Hello"]);
     const later = openPage(storage, "ann");
     await until(later.chat, ({ messages }) => messages.length === 2);
   });

@@ -405,7 +405,7 @@ describe("A chat whose storage stalls for hours", () => {
   });
 });
 
-test("The real end of a response that its tab could not write wins over the guess of another tab", async () => {
+test("The end that a tab wrote late replaces the interrupted end that another tab wrote for it", async () => {
   const end = (outcome: string, content: string, error?: object) => ({
     message: { id: "2", role: "assistant", content, outcome, ...(error && { error }) },
     parent: "1",

@@ -8,7 +8,7 @@ type Respond = (prompt: string, nth: number, request: Request) => Response | Pro
 
 /** Requests for images, `count` of them: "reef 0", "reef 1", … */
 export function createReefs(count: number, from = 0): BatchRequest[] {
-  return Array.from({ length: count }, (_, at) => createReef(`reef ${at + from}`));
+  return Array.from({ length: count }, (_, index) => createReef(`reef ${index + from}`));
 }
 
 /** A request for an image. */
@@ -67,7 +67,12 @@ interface Opened extends Partial<BatchOptions> {
 /** Creates a batch whose gateway is `respond`. The test moves the clock. */
 export function openBatch(
   requests: readonly BatchRequest[],
-  { respond = createImageResponse, client: more = {}, storage = memoryStorage(), ...options }: Opened = {},
+  {
+    respond = createImageResponse,
+    client: clientOptions = {},
+    storage = memoryStorage(),
+    ...options
+  }: Opened = {},
 ) {
   const clock = stoppedClock();
   const prompts: string[] = [];
@@ -77,7 +82,7 @@ export function openBatch(
     async (request) => {
       const prompt = await readPrompt(request);
       prompts.push(prompt);
-      return respond(prompt, prompts.filter((each) => each === prompt).length, request);
+      return respond(prompt, prompts.filter((other) => other === prompt).length, request);
     },
     {
       apiKey: "sk-0123456789",
@@ -86,7 +91,7 @@ export function openBatch(
       random: () => 0,
       retry: { limit: 0 },
       onEvent: (event) => events.push(event),
-      ...more,
+      ...clientOptions,
     },
   );
   const batch: Batch = createBatch(client, requests, {

@@ -3,12 +3,12 @@ import { createImageStore, createVideoTaskStore } from "@sluice/stores";
 import { describe, expect, test } from "vitest";
 import { catchError, createTestClient, shows, stoppedClock } from "../../../core/test/support/gateway.js";
 import { createJPEG } from "../support/media.js";
-import { createRefusal, createUploads, PART, useSmallParts } from "../support/uploads.js";
+import { createRefusal, createUploads, PART_SIZE, useSmallParts } from "../support/uploads.js";
 
 useSmallParts();
 
 const createSmall = () => new Blob([new Uint8Array(1000).fill(7)]);
-const createLarge = () => new Blob([new Uint8Array(2 * PART + 5).fill(7)]);
+const createLarge = () => new Blob([new Uint8Array(2 * PART_SIZE + 5).fill(7)]);
 const rejectDropped = () => Promise.reject(new TypeError("fetch failed"));
 
 function createPage(
@@ -38,9 +38,13 @@ describe("uploadMedia", () => {
     const { client, log, files } = createPage();
     const shares: number[] = [];
     await uploadMedia(client, createLarge(), { onProgress: ({ loadedBytes }) => shares.push(loadedBytes) });
-    expect(log).toEqual([`POST 0+${PART}`, `PATCH ${PART}+${PART}`, `PATCH ${2 * PART}+5`]);
-    expect(shares).toEqual([0, PART, 2 * PART, 2 * PART + 5]);
-    expect(files.get("file-1")?.content.length).toBe(2 * PART + 5);
+    expect(log).toEqual([
+      `POST 0+${PART_SIZE}`,
+      `PATCH ${PART_SIZE}+${PART_SIZE}`,
+      `PATCH ${2 * PART_SIZE}+5`,
+    ]);
+    expect(shares).toEqual([0, PART_SIZE, 2 * PART_SIZE, 2 * PART_SIZE + 5]);
+    expect(files.get("file-1")?.content.length).toBe(2 * PART_SIZE + 5);
   });
 
   test("continues after a wait when the connection breaks", async () => {
@@ -48,16 +52,17 @@ describe("uploadMedia", () => {
     const file = createLarge();
     const began = uploadMedia(client, file, {
       onProgress: ({ loadedBytes }) => {
-        if (loadedBytes === PART && failures.length === 0 && log.length === 1) failures.push(rejectDropped);
+        if (loadedBytes === PART_SIZE && failures.length === 0 && log.length === 1)
+          failures.push(rejectDropped);
       },
     });
     await clock.advanceUntil(began, 100);
     expect(log).toEqual([
-      `POST 0+${PART}`,
-      `PATCH ${PART}+${PART}`,
+      `POST 0+${PART_SIZE}`,
+      `PATCH ${PART_SIZE}+${PART_SIZE}`,
       "GET",
-      `PATCH ${PART}+${PART}`,
-      `PATCH ${2 * PART}+5`,
+      `PATCH ${PART_SIZE}+${PART_SIZE}`,
+      `PATCH ${2 * PART_SIZE}+5`,
     ]);
   });
 
@@ -68,29 +73,29 @@ describe("uploadMedia", () => {
     const began = uploadMedia(client, file, {
       signal: stop.signal,
       onProgress: ({ loadedBytes }) => {
-        if (loadedBytes === PART) stop.abort(new Error("left"));
+        if (loadedBytes === PART_SIZE) stop.abort(new Error("left"));
       },
     });
     await expect(began).rejects.toThrow("left");
     log.length = 0;
     await uploadMedia(client, file);
-    expect(log).toEqual(["GET", `PATCH ${PART}+${PART}`, `PATCH ${2 * PART}+5`]);
+    expect(log).toEqual(["GET", `PATCH ${PART_SIZE}+${PART_SIZE}`, `PATCH ${2 * PART_SIZE}+5`]);
   });
 
   test("reuses a valid URL, renews it before it expires, and uploads again when the file is gone", async () => {
-    const { client, log, endAfter, files, clock } = createPage();
+    const { client, log, setLifetime, files, clock } = createPage();
     const file = createSmall();
     const { url } = await uploadMedia(client, file);
     expect((await uploadMedia(client, file)).url).toBe(url);
     expect(log).toEqual(["POST 0+1000"]);
     const other = createSmall();
-    endAfter(60_000);
+    setLifetime(60_000);
     await uploadMedia(client, other);
-    endAfter(86_400_000);
+    setLifetime(86_400_000);
     log.length = 0;
     await uploadMedia(client, other);
     expect(log).toEqual(["GET"]);
-    endAfter(60_000);
+    setLifetime(60_000);
     const third = createSmall();
     await uploadMedia(client, third);
     files.clear();

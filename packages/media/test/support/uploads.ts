@@ -3,14 +3,14 @@ import { afterAll, beforeAll } from "vitest";
 import { PART_BYTES, setPartBytes } from "../../src/uploads/part-request.js";
 
 /** Size of a part in test files that call `useSmallParts`. */
-export const PART = 65_536;
+export const PART_SIZE = 65_536;
 /** Size of a part in production. */
-export const REAL_PART = PART_BYTES;
+export const REAL_PART_SIZE = PART_BYTES;
 
 /** Sets the parts to 64 kB for a test file. With parts of 8 MiB, the tests would copy gigabytes. */
 export function useSmallParts(): void {
-  beforeAll(() => setPartBytes(PART));
-  afterAll(() => setPartBytes(REAL_PART));
+  beforeAll(() => setPartBytes(PART_SIZE));
+  afterAll(() => setPartBytes(REAL_PART_SIZE));
 }
 
 interface Stored {
@@ -30,7 +30,7 @@ export function createUploads(next: (request: Request) => Response | Promise<Res
     log,
     failures,
     /** Sets the lifetime of URLs. */
-    endAfter(ms: number) {
+    setLifetime(ms: number) {
       lifeMs = ms;
     },
     async respond(request: Request): Promise<Response> {

@@ -15,8 +15,8 @@ describe("Signing out in a browser", () => {
     async (_, open) => {
       const storage = open();
       for (const user of ["ann", "ann/x", "annabel"]) {
-        const { chat, use } = openPage(storage, user);
-        await use();
+        const { chat, sendAndCreate } = openPage(storage, user);
+        await sendAndCreate();
         chat.close();
       }
       localStorage.setItem(`${JSON.stringify(["sluice", 1, '"ann"/drafts'])}key`, "{ damaged");
@@ -36,10 +36,10 @@ describe("Signing out in a browser", () => {
       openPage(indexedDBStorage({ name }), "ann"),
       openPage(indexedDBStorage({ name }), "ann"),
     ] as const;
-    await one.use();
+    await one.sendAndCreate();
     await until(two.chat, ({ messages }) => messages.length === 2);
     await signOut(one.client);
     await until(two.chat, ({ messages }) => messages.length === 0);
-    expect(two.texts()).toEqual([]);
+    expect(two.listTexts()).toEqual([]);
   });
 });

@@ -1,9 +1,9 @@
 import { indexedDBStorage, webStorage } from "@sluice/stores";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import {
-  CUT,
   LOCK_CASES,
   records,
+  TRUNCATED_JSON,
   testContract,
   testWebStorage,
   UNREACHABLE_CASES,
@@ -37,7 +37,7 @@ testContract(
   "indexedDBStorage",
   () => ({
     create: () => indexedDBStorage(),
-    damage: (collection, key) => put("sluice", [collection, key], CUT),
+    damage: (collection, key) => put("sluice", [collection, key], TRUNCATED_JSON),
   }),
   [...UNREACHABLE_CASES, ...LOCK_CASES],
 );

@@ -53,9 +53,9 @@ export async function expectCompleteAfterCuts(step: number) {
   const random = createRandom(11);
   const endings: Ending[] = ["end", "drop"];
   for (let bytes = 0; bytes <= countBytes(storedEvents); bytes += step) {
-    const again = Math.floor(random() * countBytes(storedEvents));
-    const cuts = [bytes, again].map((at, nth) => ({
-      bytes: at,
+    const secondCut = Math.floor(random() * countBytes(storedEvents));
+    const cuts = [bytes, secondCut].map((position, nth) => ({
+      bytes: position,
       ending: endings[(bytes + nth) % 2] as Ending,
     }));
     const clock = stoppedClock();
@@ -63,6 +63,6 @@ export async function expectCompleteAfterCuts(step: number) {
     expect(await clock.advanceUntil(readAll(stream), 1000)).toEqual(expected.deltas);
     const { timing: _, ...turn } = await stream.result();
     expect(turn).toEqual(expected.turn);
-    expect(attempts().filter((one) => one === "POST")).toEqual(["POST"]);
+    expect(attempts().filter((method) => method === "POST")).toEqual(["POST"]);
   }
 }

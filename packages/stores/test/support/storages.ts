@@ -58,7 +58,7 @@ export function watchAll(storage: RecordStorage, collection: string) {
 }
 
 /** A truncated record, which is not JSON. */
-export const CUT = '{"text":"Hel';
+export const TRUNCATED_JSON = '{"text":"Hel';
 
 /*
  * Parts of the titles of contract cases, by the feature that a case tests. Give them to `testContract` for a storage
@@ -113,7 +113,8 @@ export function testWebStorage(area: Pick<Storage, "length" | "key" | "getItem" 
     () => ({
       create: () => webStorage(() => area),
       createUnreachable: () => webStorage(throwRefusal),
-      damage: (collection, key) => area.setItem(JSON.stringify(["sluice", 1, collection]) + key, CUT),
+      damage: (collection, key) =>
+        area.setItem(JSON.stringify(["sluice", 1, collection]) + key, TRUNCATED_JSON),
       // only other pages cause reports
       isWatched: false,
     }),

@@ -26,14 +26,14 @@ export function openTab(storage: ChatStorage, options: Partial<ChatStoreOptions>
       onEvent: (event) => events.push(event),
     },
   );
-  const open = { id: "a", model: "alpha-v4.1-flash", storage, ...options } as ChatStoreOptions;
-  const chat = createChatStore(client, open);
-  const texts = () => chat.getSnapshot().messages.map(({ content }) => content);
+  const chatOptions = { id: "a", model: "alpha-v4.1-flash", storage, ...options } as ChatStoreOptions;
+  const chat = createChatStore(client, chatOptions);
+  const listTexts = () => chat.getSnapshot().messages.map(({ content }) => content);
   const respond = (nth: number, text: string) => {
     connections[nth]?.send(text);
     connections[nth]?.end();
   };
-  return { chat, clock, connections, requests, events, texts, respond };
+  return { chat, clock, connections, requests, events, listTexts, respond };
 }
 
 /** Opens a page as a component does, and waits until it shows the stored messages. */

@@ -15,13 +15,13 @@ export const request = { model: "beta3.0-video", input: { prompt: "A reef at daw
 
 /** Opens a page of a user with a chat and the list of videos. After the first response, the test sends the responses. */
 export function openPage(storage: ChatStorage, user?: string) {
-  const held = openBody();
+  const secondResponse = openBody();
   let chats = 0;
   const { client, requests } = createTestClient(
     ({ url }) => {
       if (url.includes("/video/")) return Response.json({ id: `video-${user}`, created_at: 1 });
       chats += 1;
-      return streamResponse(chats === 1 ? streamText("Hi") : held.body);
+      return streamResponse(chats === 1 ? streamText("Hi") : secondResponse.body);
     },
     { user },
   );
@@ -29,14 +29,14 @@ export function openPage(storage: ChatStorage, user?: string) {
   const list = createVideoTaskList(client, { storage });
   onTestFinished(chat.subscribe(() => {}));
   onTestFinished(list.subscribe(() => {}));
-  const texts = () => chat.getSnapshot().messages.map(({ content }) => content);
-  async function use(): Promise<void> {
+  const listTexts = () => chat.getSnapshot().messages.map(({ content }) => content);
+  async function sendAndCreate(): Promise<void> {
     await until(chat, ({ persistence }: ChatState) => persistence?.status !== "restoring");
     await chat.send(`question of ${user}`);
     await createVideoTaskStore(client, { storage }).create(request);
     await settled();
   }
-  return { client, chat, list, held, requests, texts, use };
+  return { client, chat, list, secondResponse, requests, listTexts, sendAndCreate };
 }
 
 /** Lists the keys of a user's records in a memory storage. */
