@@ -5,7 +5,6 @@ import {
   type Source,
   waitAtMost,
 } from "@sluice/worker-proxy/plugin";
-import { createByteStream } from "./byte-stream.js";
 import type { Listeners } from "./listeners.js";
 import { type Query, refuseNested, runOperation, runReading } from "./run-step.js";
 import { createStorageError } from "./storage-error.js";
@@ -169,4 +168,42 @@ export class LocalHost implements BoundHost {
     if (count > 0) this.#counts.set(key, count);
     else this.#counts.delete(key);
   }
+}
+
+/** Callbacks for the stream of a source. */
+interface StreamEvents {
+  /** Called when the source fails. */
+  onError(error: unknown): void;
+  /** Called when the stream ends, fails or is canceled, so that the source must end. */
+  onEnd(reason?: unknown): void;
+}
+
+/** Makes a byte stream from the chunks of a source. The source continues when its reader pulls. */
+function createByteStream(
+  chunks: AsyncGenerator<Uint8Array, void>,
+  { onError, onEnd }: StreamEvents,
+): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    type: "bytes",
+    async pull(controller) {
+      try {
+        let { done, value } = await chunks.next();
+        // a byte stream rejects empty chunks
+        while (!done && value?.byteLength === 0) ({ done, value } = await chunks.next());
+        if (!done) return controller.enqueue(value as Uint8Array<ArrayBuffer>);
+      } catch (error) {
+        onError(error);
+        onEnd(error);
+        return controller.error(error);
+      }
+      onEnd();
+      controller.close();
+      controller.byobRequest?.respond(0);
+    },
+    cancel(reason) {
+      onEnd(reason);
+      // a source that waits at an `await` ends through its signal
+      chunks.return().catch(onError);
+    },
+  });
 }
