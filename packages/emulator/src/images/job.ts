@@ -31,7 +31,7 @@ export interface ImageJob {
 
 /** Default size. An assumption: both models list it, and the spec shows no default. */
 const DEFAULT_SIZE = "2048x2048";
-/** Length of a sequence if neither the prompt nor the request has one, and its maximum (spec, Images). */
+/** Length of a sequence if neither the prompt nor the request has one, and its maximum. */
 const USUAL_SEQUENCE = 4;
 const MAX_SEQUENCE = 15;
 const NUMBER = /\b(?:(\d{1,2})|(two|three|four|five|six|seven|eight|nine))\b/i;
