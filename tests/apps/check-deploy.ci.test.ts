@@ -97,7 +97,7 @@ describe("the settings of production", () => {
   });
 
   test("A model without a bound of its price is named", async () => {
-    // as deep as a package's modules are looked for
+    // inside the package, so that Node finds its `node_modules`
     const app = mkdtempSync(join(ours, "dist/.check-"));
     try {
       cpSync(template, app, { recursive: true });

@@ -128,6 +128,7 @@ describe("a guest", () => {
     await expect(completeChat(client, question)).rejects.toThrow();
     const { emulator } = await open();
     await completeChat(client, question);
+    expect(getToken).toHaveBeenCalledTimes(2);
     expect(emulator.requests).toHaveLength(1);
   });
 });

@@ -3,8 +3,10 @@ export type Random = () => number;
 
 /** Creates the random numbers of one part of a simulation. Parts do not disturb each other: each has its own numbers. */
 export function createRandom(seed: number, part: string): Random {
+  // FNV-1a over the name of the part
   let state = seed >>> 0;
   for (const letter of part) state = Math.imul(state ^ letter.charCodeAt(0), 0x01000193) >>> 0;
+  // mulberry32
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(state ^ (state >>> 15), state | 1);
@@ -32,7 +34,7 @@ export function pickWeighted<Key extends string>(
   return (entries[0] as [Key, number])[0];
 }
 
-/** Returns one item of a list, by any number. */
+/** Returns the item at `nth`, counted around the list; undefined for an empty list. */
 export function pickNth<Item>(list: readonly Item[], nth: number): Item | undefined {
   return list[nth % Math.max(list.length, 1)];
 }

@@ -28,7 +28,12 @@ const changedKeys = {
   PROXY_SECRET_OLD: secrets.PROXY_SECRET,
 };
 
-/** Tests that the bundle of a template stays below `kibibytes`, at most 10 % above its measured size. */
+/**
+ * Registers the tests that each deployed template passes.
+ *
+ * @param kibibytes limit of its bundle, at most 10 % above the measured size
+ * @param closings settings with which the Worker refuses every request
+ */
 export function testTemplate(name: string, kibibytes: number, closings: readonly Closing[]): void {
   const deployed = runTemplate(name, (settings) => ({
     bare: { given: {} },

@@ -5,9 +5,9 @@ import { toServerRequest } from "../../../examples/studio/demo/hosted/server-req
 
 /* The gateway of the live examples: handles all requests below `live/` of this site. */
 
-const address = new URL("live", scope.location.href).href;
+const baseURL = new URL("live", scope.location.href).href;
 const emulator = createEmulator({
-  origin: address,
+  origin: baseURL,
   speed: 2,
   durations: { imageMs: 1500, videoMs: 12_000 },
 });
@@ -15,11 +15,13 @@ const gateway = storeStreams(emulator.fetch);
 
 scope.addEventListener("install", () => void scope.skipWaiting());
 scope.addEventListener("activate", (event) => event.waitUntil(scope.clients.claim()));
+// a page waits until this worker has started. The emulator needs no preparation
 handleStarts(async () => {});
 scope.addEventListener("fetch", (event) => {
-  if (event.request.url.startsWith(`${address}/`)) event.respondWith(respond(event.request));
+  if (event.request.url.startsWith(`${baseURL}/`)) event.respondWith(respond(event.request));
 });
 
 async function respond(request: Request): Promise<Response> {
-  return gateway(await toServerRequest(request, address, "https://gateway.test"));
+  // the emulator sees its own routes, without `live/`; its `origin` is only for the addresses of files
+  return gateway(await toServerRequest(request, baseURL, "https://gateway.test"));
 }

@@ -121,7 +121,7 @@ function createOrder({ model, values }: MediaDraft<VideoModel>): Order {
   return { id: createItemId(), at: Date.now(), label, model, values };
 }
 
-/** The form of this room. It is the same wherever it is used. */
+/** The form of this room. All callers share one stored draft. */
 export function useVideoForm() {
   return useMediaForm<VideoModel>({
     kind: "video",
@@ -129,7 +129,7 @@ export function useVideoForm() {
     initial: "beta3.0-video",
     createForm: createVideoForm,
     check({ model, values }) {
-      // the URL of a local proxy is not public, but its gateway can reach it
+      // the check refuses the URL of a local proxy, because it is not public. The gateway beside that proxy can reach it
       const text = JSON.stringify(createVideoRequest(model, values));
       return checkRequest(JSON.parse(text.replaceAll(`${baseURL}/v1/media/`, "https://file.invalid/")))
         .issues;
@@ -141,14 +141,14 @@ function isRunning(entry: VideoTaskEntry): boolean {
   return getVideoState(entry) === "running";
 }
 
-/** Finds the form of a task: the last form of its name and model that was sent before it. */
+/** Finds the form of a task: the last form of its name and model that was sent before it. `orders` is newest first. */
 function findOrder(entry: VideoTaskEntry, orders: readonly Order[]): Order | undefined {
   return orders.find(
     ({ at, label, model }) => label === entry.label && model === entry.model && at <= entry.submittedAt,
   );
 }
 
-/** Returns the image that the video begins with. */
+/** Returns an image to show until the video exists. */
 function findPoster({ values }: Order): string | undefined {
   const [first] = [...listURLs(values, "first_frame"), ...listURLs(values, "reference_image")];
   return first && /^(?:https?|data):/.test(first) ? first : undefined;

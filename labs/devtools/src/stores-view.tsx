@@ -29,11 +29,16 @@ export function StoresView({
     <>
       {isEmpty && <p>No component has used a chat or images yet.</p>}
       <ul aria-label="Chats and images">
-        {allChats.map(([key, { value, holders }]) => (
-          <ChatView key={getNumber(value)} name={getName(key)} chat={value} holders={holders} />
+        {allChats.map(([key, { value, holders: componentCount }]) => (
+          <ChatView key={getNumber(value)} name={getName(key)} chat={value} componentCount={componentCount} />
         ))}
-        {allImages.map(([key, { value, holders }]) => (
-          <ImagesView key={getNumber(value)} name={getName(key)} images={value} holders={holders} />
+        {allImages.map(([key, { value, holders: componentCount }]) => (
+          <ImagesView
+            key={getNumber(value)}
+            name={getName(key)}
+            images={value}
+            componentCount={componentCount}
+          />
         ))}
       </ul>
       <ToolRuns tools={recorded.tools} />
@@ -63,23 +68,23 @@ function ToolRuns({ tools }: Pick<RecordingSnapshot, "tools">) {
 const numbers = new WeakMap<object, number>();
 let count = 0;
 
-/** Returns the number of a store. It is stable across calls. */
+/** Returns the React key of a store. */
 function getNumber(store: object): number {
   if (!numbers.has(store)) numbers.set(store, ++count);
   return numbers.get(store) ?? 0;
 }
 
-/** Returns the name of a store. A store without an id belongs to its component, and its key is an object. */
+/** Returns the name of a store. The key of a store without an id is an object of its component. */
 function getName(key: unknown): string {
   return typeof key === "string" ? key : "(no id)";
 }
 
 interface StoreViewProps {
   readonly name: string;
-  readonly holders: number;
+  readonly componentCount: number;
 }
 
-function ChatView({ name, chat, holders }: StoreViewProps & { readonly chat: ChatStore }) {
+function ChatView({ name, chat, componentCount }: StoreViewProps & { readonly chat: ChatStore }) {
   const { status, messages, queued, pendingActions, persistence } = useSyncExternalStore(
     chat.subscribe,
     chat.getSnapshot,
@@ -90,9 +95,9 @@ function ChatView({ name, chat, holders }: StoreViewProps & { readonly chat: Cha
     `${queued.length} queued`,
     pendingActions.length > 0 && `${pendingActions.length} waiting for the user`,
     persistence?.status,
-    persistence && persistence.pending > 0 && `${persistence.pending} pending`,
+    persistence && persistence.pending > 0 && `${persistence.pending} writes pending`,
     last && `last response ${last}`,
-    formatCount(holders, "component"),
+    formatCount(componentCount, "component"),
   ];
   const tools = messages.flatMap(({ toolCalls = [] }) => toolCalls);
   return (
@@ -115,7 +120,7 @@ function ChatView({ name, chat, holders }: StoreViewProps & { readonly chat: Cha
 function ImagesView({
   name,
   images: store,
-  holders,
+  componentCount,
 }: StoreViewProps & { readonly images: ImageStore<string> }) {
   const { status, data, failedCount } = useSyncExternalStore(store.subscribe, store.getSnapshot);
   return (
@@ -123,7 +128,7 @@ function ImagesView({
       <strong>images {name}</strong> <span className="outcome">{status}</span>
       <p>
         {formatCount(data?.images.length ?? 0, "image")}, {failedCount} failed,{" "}
-        {formatCount(holders, "component")}
+        {formatCount(componentCount, "component")}
       </p>
     </li>
   );

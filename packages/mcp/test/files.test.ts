@@ -44,12 +44,12 @@ test.each([
   ["that is a folder", "sub"],
   ["that is no picture", "notes.txt"],
 ])("a file %s is not read, and nothing is sent (case 213)", async (_, path) => {
-  const { call, listBills, folder } = await openFolder();
+  const { call, countPosts, folder } = await openFolder();
   const address = `${pathToFileURL(folder).href}/${path}`;
   const result = await call(IMAGE, { prompt: "A cat", image: [address] });
   expect(result.isError).toBe(true);
   expect(joinTexts(result)).toMatch(/^Nothing was sent: file:/);
-  expect(listBills()).toBe(0);
+  expect(countPosts()).toBe(0);
 });
 
 test("a URL of another machine is not read, and no URL is read without a folder (case 213)", async () => {

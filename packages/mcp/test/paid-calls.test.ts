@@ -10,34 +10,34 @@ const key = "k-0123456789";
 
 describe("A call that is repeated with its idempotency_key", () => {
   test("gets the first result, and pays once", async () => {
-    const { call, listBills } = await connect();
+    const { call, countPosts } = await connect();
     const first = await call(IMAGE, { ...reef, idempotency_key: key });
     expect(await call(IMAGE, { idempotency_key: key, ...reef })).toEqual(first);
-    expect(listBills()).toBe(1);
+    expect(countPosts()).toBe(1);
   });
 
   test("shares the first call while it is in flight", async () => {
-    const { call, listBills } = await connect();
+    const { call, countPosts } = await connect();
     const both = [0, 1].map(() => call(IMAGE, { ...reef, idempotency_key: key }));
     const [first, second] = await Promise.all(both);
     expect(second).toEqual(first);
-    expect(listBills()).toBe(1);
+    expect(countPosts()).toBe(1);
   });
 
   test("is refused for other arguments", async () => {
-    const { call, listBills } = await connect();
+    const { call, countPosts } = await connect();
     await call(IMAGE, { ...reef, idempotency_key: key });
     const other = await call(IMAGE, { prompt: "A lake", idempotency_key: key });
     expect(joinTexts(other)).toMatch(/^Nothing was sent: this idempotency_key belongs to another call/);
-    expect(listBills()).toBe(1);
+    expect(countPosts()).toBe(1);
   });
 
   test("is sent again after a refusal, which costs nothing", async () => {
-    const { call, listBills } = await connect();
+    const { call, countPosts } = await connect();
     const busy = { prompt: "A reef [[429:1]]", idempotency_key: key };
     expect((await call(IMAGE, busy)).isError).toBe(true);
     expect((await call(IMAGE, busy)).isError).toBeUndefined();
-    expect(listBills()).toBe(2);
+    expect(countPosts()).toBe(2);
   });
 });
 
@@ -45,32 +45,32 @@ describe("A call that may be billed", () => {
   const lost = { prompt: "A reef [[drop]]" };
 
   test("is not sent again straight to the gateway, with or without its key", async () => {
-    const { call, listBills } = await connect({ client: { idempotencyKeys: false } });
+    const { call, countPosts } = await connect({ client: { idempotencyKeys: false } });
     expect((await call(IMAGE, { ...lost, idempotency_key: key })).isError).toBe(true);
     for (const again of [lost, { ...lost, idempotency_key: key }, lost])
       expect(joinTexts(await call(IMAGE, again))).toMatch(
         /^Nothing was sent: an earlier call with the same arguments/,
       );
-    expect(listBills()).toBe(1);
+    expect(countPosts()).toBe(1);
   });
 
   test("is not sent again through a proxy that does not know keys", async () => {
-    const { call, listBills, emulator } = await connect();
+    const { call, countPosts, emulator } = await connect();
     await call(IMAGE, lost);
     expect(joinTexts(await call(IMAGE, lost))).toMatch(/^Nothing was sent: an earlier call/);
-    expect(listBills()).toBe(1);
+    expect(countPosts()).toBe(1);
     expect(emulator.requests.map(({ path }) => path)).toContain("/health");
   });
 
   test("is paid for again with a new key, if the user wants it", async () => {
-    const { call, listBills } = await connect();
+    const { call, countPosts } = await connect();
     await call(IMAGE, lost);
     await call(IMAGE, { ...lost, idempotency_key: "k-new-and-random" });
-    expect(listBills()).toBe(2);
+    expect(countPosts()).toBe(2);
   });
 
   test("can be a cancelled call: hosts cancel a long call and try again", async () => {
-    const { call, listBills, emulator } = await connect();
+    const { call, countPosts, emulator } = await connect();
     const caller = new AbortController();
     const slow = { prompt: "A reef [[stall]]" };
     const calling = call(IMAGE, slow, { signal: caller.signal });
@@ -78,14 +78,14 @@ describe("A call that may be billed", () => {
     caller.abort();
     await expect(calling).rejects.toThrow();
     expect(joinTexts(await call(IMAGE, slow))).toMatch(/^Nothing was sent: an earlier call/);
-    expect(listBills()).toBe(1);
+    expect(countPosts()).toBe(1);
   });
 
   test("does not block an equal call after a successful one", async () => {
-    const { call, listBills } = await connect();
+    const { call, countPosts } = await connect();
     await call(IMAGE, reef);
     await call(IMAGE, reef);
-    expect(listBills()).toBe(2);
+    expect(countPosts()).toBe(2);
   });
 });
 
@@ -148,7 +148,7 @@ describe("The ledger in the folder", () => {
       [firstSession, secondSession].map(({ call }) => call(IMAGE, { ...reef, idempotency_key: key })),
     );
     expect(both[1]).toEqual(both[0]);
-    expect(firstSession.listBills() + secondSession.listBills()).toBe(1);
+    expect(firstSession.countPosts() + secondSession.countPosts()).toBe(1);
   });
 
   test("has the call before it is sent, so that a lost one is not sent again after a restart", async () => {
@@ -169,7 +169,7 @@ describe("The ledger in the folder", () => {
     for (const again of [{ ...reef, idempotency_key: key }, reef]) {
       const secondSession = await connect({ server: { folder }, client: { idempotencyKeys: false } });
       expect(joinTexts(await secondSession.call(IMAGE, again))).toMatch(/^Nothing was sent: an earlier call/);
-      expect(secondSession.listBills()).toBe(0);
+      expect(secondSession.countPosts()).toBe(0);
     }
   });
 
@@ -218,9 +218,9 @@ describe("The ledger in the folder", () => {
   test("is never mistaken for an empty ledger if it is damaged", async () => {
     const folder = await openLedger();
     await fileStorage(toLedgerPath(folder)).write("calls", new Map([[key, { request: 7 }]]));
-    const { call, listBills } = await connect({ server: { folder } });
+    const { call, countPosts } = await connect({ server: { folder } });
     expect(joinTexts(await call(IMAGE, { ...reef, idempotency_key: key }))).toMatch(/^Nothing was sent/);
-    expect(listBills()).toBe(0);
+    expect(countPosts()).toBe(0);
   });
 
   test.each([
@@ -229,10 +229,10 @@ describe("The ledger in the folder", () => {
   ])("pays for nothing and stays unchanged if it is %s", async (_, bytes) => {
     const folder = await openLedger();
     await writeFile(toLedgerPath(folder), bytes);
-    const { call, listBills } = await connect({ server: { folder } });
+    const { call, countPosts } = await connect({ server: { folder } });
     const result = await call(IMAGE, { ...reef, idempotency_key: key });
     expect(joinTexts(result)).toMatch(/^Nothing was sent: .*sluice-calls\.jsonl/);
-    expect(listBills()).toBe(0);
+    expect(countPosts()).toBe(0);
     expect(await readFile(toLedgerPath(folder))).toEqual(bytes);
   });
 
@@ -240,12 +240,12 @@ describe("The ledger in the folder", () => {
     const folder = await openLedger();
     await writeFile(join(folder, "a-file"), "x");
     for (const impossible of [join(folder, "a-file", "pictures"), "/proc/sluice/pictures"]) {
-      const { call, listBills } = await connect({ server: { folder: impossible } });
+      const { call, countPosts } = await connect({ server: { folder: impossible } });
       const result = await call(IMAGE, { ...reef, idempotency_key: key });
       expect(joinTexts(result)).toMatch(
         /^Nothing was sent: the record of paid calls failed: No files can be saved in/,
       );
-      expect(listBills()).toBe(0);
+      expect(countPosts()).toBe(0);
     }
   });
 

@@ -175,7 +175,7 @@ describe("A call", () => {
 
   test("A video returns the id of its task, and video_wait returns its file", async () => {
     const folder = await createFolder();
-    const { call, listBills } = await connect({ server: { folder } });
+    const { call, countPosts } = await connect({ server: { folder } });
     const started = await call(VIDEO, { input: { prompt: "A reef" }, parameters: { duration: 5 } });
     const { id, model } = started.structuredContent ?? {};
     expect(joinTexts(started)).toContain(`Its task is ${id}.`);
@@ -189,7 +189,7 @@ describe("A call", () => {
       expect(fileURLToPath(ready.content[1]?.uri ?? "")).toBe(join(folder, file));
     }
     expect(await listFiles()).toHaveLength(1);
-    expect(listBills()).toBe(1);
+    expect(countPosts()).toBe(1);
   });
 
   test("A long call sends growing progress, so that the client does not time out", async () => {
@@ -231,7 +231,7 @@ describe("A call", () => {
 
 describe("An error", () => {
   test("An error about a broken rule says that nothing was sent, and what to correct", async () => {
-    const { call, listBills } = await connect();
+    const { call, countPosts } = await connect();
     const result = await call(VIDEO, { input: { prompt: "A reef" }, parameters: { duration: 31 } });
     expect(result.isError).toBe(true);
     // an agent validates the result with the tool's schema, which an error does not match
@@ -239,7 +239,7 @@ describe("An error", () => {
     expect(joinTexts(result)).toMatch(
       /^parameters\.duration: must be .*\nNothing was billed\. Nothing was sent\. Correct/,
     );
-    expect(listBills()).toBe(0);
+    expect(countPosts()).toBe(0);
   });
 
   test("An error about a 429 says that nothing was billed, and when to call again", async () => {

@@ -14,7 +14,7 @@ export type ToolEndEvent = Extract<ToolEvent, { readonly type: "tool-end" }>;
 export type CallRequest = CallInfo & Pick<CallEvent, "callId" | "kind">;
 type Settings = NonNullable<CallInfo["settings"]>;
 
-/** Names of operations that the conventions lack. The other operations poll a task. */
+/** Names of operations that the conventions lack, by kind of call. A kind that is not listed polls a task. */
 const OTHER_OPERATIONS: Partial<Record<CallRequest["kind"], string>> = {
   upload: "upload_media",
   archive: "get_archive",

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { createRequest, openProxy } from "./support/in-process.js";
 
-/* Options that newcomers forget: the log names each of them once, and a caller gets only the spec's error. */
+/* Options that newcomers forget: the log names each of them once, and a caller gets an error of the spec's form. */
 
 const log = vi.spyOn(console, "error").mockImplementation(() => {});
 const listLines = () => log.mock.calls.map(([line]) => String(line));

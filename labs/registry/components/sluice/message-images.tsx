@@ -3,7 +3,7 @@
 import { lazy, Suspense, useState } from "react";
 import { messageWords } from "@/components/sluice/words";
 
-/** Loads when an image is pressed: a text needs no dialog. */
+/** Loads when an image is pressed for the first time. Most messages have no image. */
 const Dialog = lazy(async () => ({ default: (await import("@/components/sluice/popups")).Dialog }));
 
 interface MessageImagesProps {
@@ -13,6 +13,7 @@ interface MessageImagesProps {
 
 /** Images of a message. A press opens an image at full size. */
 export function MessageImages({ images }: MessageImagesProps) {
+  // stays set while the dialog closes, so that it does not lose its image
   const [chosen, setChosen] = useState<number>();
   const [isOpen, setIsOpen] = useState(false);
   if (images.length === 0) return null;

@@ -1,11 +1,11 @@
 import type { SyncError } from "./sync-error.js";
 
 /**
- * State of the sync in the tab that syncs.
+ * State of the sync in one tab. Only one tab of a user syncs at a time.
  *
  * - `off`: another tab syncs
  * - `joining`: reads the collections in use and sends the outbox
- * - `live`: does the same after each change event of the server
+ * - `live`: reads what changed after each change event of the server, and sends the outbox
  * - `waiting`: sends nothing until `retryAt`, after a temporary failure
  * - `stopped`: sends nothing until the app acts
  * - `closed`: the user has signed out; sends nothing
@@ -29,7 +29,7 @@ export type SyncEvent =
   | { readonly type: "started" }
   /** Everything is read and sent. */
   | { readonly type: "synced" }
-  /** The stream of change events has been open for 10 s. */
+  /** The stream of change events has been open for 10 s. A server that accepts a stream and then fails stays a failure. */
   | { readonly type: "stable" }
   /** A request failed. `now` is the time, `jitter` a number from 0 to 1. */
   | { readonly type: "failed"; readonly error: SyncError; readonly now: number; readonly jitter: number }

@@ -19,7 +19,7 @@ export const signedTypes = {
 /** The name of a format with a signature. */
 export type SignedFormat = keyof typeof signedTypes;
 
-/** Major brands of the ISO container that are not MP4. */
+/** Major brands of the ISO container that do not mean MP4. */
 const brands: Record<string, SignedFormat> = {
   "qt  ": "mov",
   "M4A ": "m4a",
@@ -73,8 +73,10 @@ export function findSignedType(head: Uint8Array): string | undefined {
 
 /** Returns true for an ID3v2 tag, or a frame header of layer III without reserved values. */
 function isMP3(head: Uint8Array): boolean {
-  const [sync = 0, layer = 0, rates = 0, tagVersion = 0] = head;
+  const [sync = 0, versionAndLayer = 0, rates = 0, tagVersion = 0] = head;
   if (hasText(head, 0, "ID3")) return tagVersion >= 2 && tagVersion <= 4;
-  const isLayer3 = sync === 0xff && (layer & 0xe6) === 0xe2 && (layer & 0x18) !== 0x08;
+  // the other sync bits and layer III, then any version except the reserved one
+  const isLayer3 = sync === 0xff && (versionAndLayer & 0xe6) === 0xe2 && (versionAndLayer & 0x18) !== 0x08;
+  // neither the reserved bit rate nor the reserved sample rate
   return isLayer3 && (rates & 0xf0) !== 0xf0 && (rates & 0x0c) !== 0x0c;
 }

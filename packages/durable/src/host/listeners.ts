@@ -1,4 +1,4 @@
-/** The listeners of each key. */
+/** Functions that are called when the data of a key has changed, such as the events of a user's response. */
 export class Listeners {
   readonly #listeners = new Map<string, Set<() => void>>();
   readonly #onError: (error: unknown) => void;
@@ -11,10 +11,11 @@ export class Listeners {
   add(key: string, listener: () => void): () => void {
     const listeners = this.#listeners.get(key) ?? new Set();
     // a new function, because the same listener may be added twice
-    const own = () => listener();
-    this.#listeners.set(key, listeners.add(own));
+    const entry = () => listener();
+    this.#listeners.set(key, listeners.add(entry));
     return () => {
-      listeners.delete(own);
+      listeners.delete(entry);
+      // the key may have got a new set meanwhile
       if (listeners.size === 0 && this.#listeners.get(key) === listeners) this.#listeners.delete(key);
     };
   }

@@ -15,7 +15,12 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** Creates the client of a command. `warn` must not write to the output, which may be data for a program. */
+/**
+ * Creates the client of a command.
+ *
+ * @param warn must not write to stdout, which may be data for a program
+ * @throws {UsageError} without an address, and with two secrets
+ */
 export function connect(
   baseURL: string | undefined,
   env: Environment,
@@ -35,7 +40,7 @@ export function connect(
     ...testOptions,
     baseURL: address,
     ...(secret && { apiKey: secret }),
-    // a proxy may store keys; the gateway does not
+    // only a proxy may know idempotency keys
     idempotencyKeys: !key,
     onEvent(event) {
       if (event.type === "warning") warn(`${event.issue.path}: ${event.issue.message}`);

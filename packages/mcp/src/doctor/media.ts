@@ -21,7 +21,7 @@ const FIRST_POLL_MS = 3000;
 const DEADLINE_MS = 30 * 60_000;
 /** Maximum number of queries that see a success without a URL (wire, 3.7). */
 const MAX_PENDING = 3;
-/** Limit of time for an image or the receipt of a video. It is long, because an abort does not cancel the charge. */
+/** Time limit of an image, or of the request that creates a video task. It is long, because an abort does not cancel the charge. */
 const CREATE_MS = 10 * 60_000;
 const PROMPT = "A calm sea at dawn.";
 

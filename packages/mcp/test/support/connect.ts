@@ -43,8 +43,8 @@ export async function connect({ emulator: gateway, client: more, server: options
   const call = async (name: string, args: object, limits?: Parameters<McpClient["callTool"]>[1]) =>
     (await mcp.callTool({ name, arguments: { ...args } }, limits)) as unknown as ToolResult;
   /** Lists the requests to the gateway that would be billed. */
-  const listBills = () => emulator.requests.filter(({ method }) => method === "POST").length;
-  return { emulator, client, mcp, call, listBills };
+  const countPosts = () => emulator.requests.filter(({ method }) => method === "POST").length;
+  return { emulator, client, mcp, call, countPosts };
 }
 
 /** Joins the texts of a result. */

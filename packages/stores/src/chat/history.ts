@@ -76,8 +76,8 @@ export async function applyPrepareMessages(
     );
   const { signal, end } = openSpan(client.clock, turnSignal, totalMs, createTimeoutError);
   try {
-    const given = request.messages as readonly ChatRequestMessage[];
-    const prepare = async () => prepareMessages?.([...given], { signal });
+    const original = request.messages as readonly ChatRequestMessage[];
+    const prepare = async () => prepareMessages?.([...original], { signal });
     const messages = await rejectOnAbort(prepare(), signal);
     return { ...request, messages: assertList(client, messages) } as ChatRequest;
   } finally {
@@ -89,10 +89,10 @@ export async function applyPrepareMessages(
 function assertList(client: Client, messages: unknown): readonly ChatRequestMessage[] {
   if (!Array.isArray(messages) || !messages.every(isRecord))
     throw new ConfigurationError("prepareMessages: must return the list of messages to send");
-  const given = new Set<unknown>(messages);
+  const returned = new Set<unknown>(messages);
   const repaired = repairMessages(messages as unknown as readonly ChatRequestMessage[]);
-  // results without their calls are omitted without a warning, because a shortened list may begin with them
-  if (repaired.some((message) => !given.has(message)))
+  // no warning for dropped results: an app that shortens the list may cut between a call and its result
+  if (repaired.some((message) => !returned.has(message)))
     client.warn({
       path: "prepareMessages",
       message: "left a tool call without its result: the model gets a note that the call was cancelled",

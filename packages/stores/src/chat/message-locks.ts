@@ -22,19 +22,19 @@ interface SharedThread extends ThreadContext {
 export function createMessageLocks(shared: SharedThread) {
   const { client, collection, thread, writer, refresh, onMerge, resume } = shared;
   /** Ids of messages that this tab works on or waits for. */
-  const watched = new Set<string>();
+  const busyIds = new Set<string>();
   return { hold, run, endUnlessHeld, watchEnds };
 
   /** Holds the lock of a message, as documented at `holdLock` of `StorageSession`. */
   function hold(id: string, turn: Promise<unknown>): void {
-    watched.add(id);
+    busyIds.add(id);
     const done = turn
       .then(() => {
-        // this tab may have written it after another tab removed it
+        // another tab has removed it meanwhile: write the removal again
         if (!thread.has(id)) writer.noteChange(id);
         return writer.writeAll();
       })
-      .finally(() => watched.delete(id));
+      .finally(() => busyIds.delete(id));
     void shareLock(client, createLockName(id), done);
   }
 
@@ -57,22 +57,21 @@ export function createMessageLocks(shared: SharedThread) {
   async function endUnlessHeld(node: MessageNode): Promise<MessageNode> {
     const { message } = node;
     if (!isInFlight(message) || node.turn !== undefined) return node;
-    const isOwned = canBeResumed(message) || (await isLocked(client, createLockName(message.id)));
-    return isOwned ? node : { ...node, message: endInterrupted(message) };
+    const staysInFlight = canBeResumed(message) || (await isLocked(client, createLockName(message.id)));
+    return staysInFlight ? node : { ...node, message: endInterrupted(message) };
   }
 
   /** Waits until other tabs have ended their work on these messages. Ends the work of closed tabs. */
   function watchEnds(nodes: readonly MessageNode[], signal: AbortSignal): void {
     for (const { id } of nodes.map(({ message }) => message)) {
-      // the record may be older than the message here, and may never be written again
-      if (watched.has(id) || !isOpenHere(id)) continue;
-      watched.add(id);
+      if (busyIds.has(id) || !isInFlightElsewhere(id)) continue;
+      busyIds.add(id);
       withLock(client, createLockName(id), signal, () => endOrResume(id, signal))
         .then(onMerge)
         .catch((error) => {
           if (!signal.aborted) reportStorageFailure(client, error);
         })
-        .finally(() => watched.delete(id));
+        .finally(() => busyIds.delete(id));
     }
   }
 
@@ -81,7 +80,7 @@ export function createMessageLocks(shared: SharedThread) {
     await refresh(id);
     signal.throwIfAborted();
     const message = thread.get(id)?.message;
-    // the locks no longer work: the message is shown again when its tab has ended it
+    // without locks, nobody knows whether the tab of the message lives. Until that tab writes the message again, hide it here
     if (message && isInFlight(message) && !hasLocks()) return writer.drop(id);
     const turn = message && canBeResumed(message) && resumeWork(message);
     if (turn) await turn;
@@ -99,10 +98,11 @@ export function createMessageLocks(shared: SharedThread) {
   /** Ends the work of a closed tab. The caller holds the lock of the message. */
   function endAbandoned(id: string): void {
     const message = thread.get(id)?.message;
-    if (message && isOpenHere(id) && hasLocks()) thread.put(endInterrupted(message));
+    if (message && isInFlightElsewhere(id) && hasLocks()) thread.put(endInterrupted(message));
   }
 
-  function isOpenHere(id: string): boolean {
+  /** Returns true for a message in flight on which this tab does not work. */
+  function isInFlightElsewhere(id: string): boolean {
     const node = thread.get(id);
     return node !== undefined && isInFlight(node.message) && node.turn === undefined;
   }

@@ -18,7 +18,7 @@ export interface WebStorage {
 
 const VERSION = 1;
 
-/** Creates the storage that `webStorage` returns. */
+/** Creates the records of `webStorage`: one item for each. `webStorage` adds what a chat needs. */
 export function openWebStorage(storage: WebStorage | (() => WebStorage), prefix = "sluice"): RecordStorage {
   const getArea = () => {
     try {

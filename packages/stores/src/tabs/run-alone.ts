@@ -9,13 +9,13 @@ const RETRY_MS = 1000;
 interface RunAloneOptions {
   /** Ends the wait. It does not end `act`. */
   readonly signal: AbortSignal;
-  /** Called when the work has to wait. */
+  /** Called when the work has to wait: once for a Web Lock, each second for a lock of the storage. */
   readonly onBusy: () => void;
 }
 
 /**
  * Runs `act` while no other tab or process of this user does work of the same name: under a lock of the storage, or under
- * a Web Lock. Without both, `act` runs at once. `act` gets the `write` of the lock, which fails once the lock is lost.
+ * a Web Lock. Without both, `act` runs at once. `act` gets a `write`. With a lock of the storage, it fails once the lock is lost.
  *
  * @param storage a storage of `getClientStorage`
  * @throws the signal's reason while it waits; errors of `act` and of the storage
@@ -33,9 +33,9 @@ export async function runAlone(
   act: (write: RecordStorage["write"]) => Promise<void>,
 ): Promise<void> {
   if (!storage.lock) {
-    const lock = addUserPrefix(client, `sluice/${name}`);
-    if (await isLocked(client, lock)) onBusy();
-    return withLock(client, lock, signal, () => act(storage.write));
+    const lockName = addUserPrefix(client, `sluice/${name}`);
+    if (await isLocked(client, lockName)) onBusy();
+    return withLock(client, lockName, signal, () => act(storage.write));
   }
   for (;;) {
     signal.throwIfAborted();

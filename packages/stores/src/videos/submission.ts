@@ -19,8 +19,8 @@ export interface SubmissionOptions extends StoreRequestOptions {
   readonly unsentSignal: AbortSignal;
 }
 
-/** The entries of a client, as a submission uses them. */
-interface OpenEntries {
+/** The list of a client's entries. */
+interface EntryList {
   readonly listNewest: () => readonly VideoTaskEntry[];
   readonly put: (entry: VideoTaskEntry) => Promise<void>;
   readonly drop: (key: string) => Promise<void>;
@@ -33,8 +33,8 @@ const PROPAGATION_MS = 1000;
 const createLockName = (client: Client, key: string) => addUserPrefix(client, `sluice/submission/${key}`);
 
 /**
- * Creates a task from a checked request. The entry is stored before the request is sent. If an entry of the same request
- * has an unknown result, or its tab was closed, the submission continues that entry with its key.
+ * Creates a task from a checked request. The entry is stored before the request is sent. If the
+ * result of an earlier submission of the same request is unknown, this submission reuses the entry and its key.
  *
  * @throws the errors of {@link createVideoTask}
  */
@@ -42,17 +42,18 @@ export async function submitVideoTask(
   client: Client,
   request: VideoRequest,
   { label, unsentSignal, ...options }: SubmissionOptions,
-  { put, drop, listNewest }: OpenEntries,
+  { put, drop, listNewest }: EntryList,
 ): Promise<VideoTaskEntry> {
   const fingerprint = client.idempotencyKeys ? hashToId(request) : undefined;
-  const repeated =
+  const earlier =
     fingerprint === undefined ? undefined : await findOpenEntry(client, listNewest, fingerprint);
-  const key = repeated?.key ?? createRandomId();
+  const key = earlier?.key ?? createRandomId();
   const { model = "" } = request as Partial<VideoRequest>;
-  const submittedAt = repeated?.submittedAt ?? Date.now();
+  const submittedAt = earlier?.submittedAt ?? Date.now();
   const entry = { key, model, submittedAt, ...(label !== undefined && { label }) };
-  const repeatable = { ...entry, ...(fingerprint !== undefined && { fingerprint }) };
-  let result: VideoTaskEntry = { ...repeatable, state: "submitting" };
+  // `findOpenEntry` finds only entries with a fingerprint
+  const findable = { ...entry, ...(fingerprint !== undefined && { fingerprint }) };
+  let result: VideoTaskEntry = { ...findable, state: "submitting" };
   const call = cancelWith(client, unsentSignal);
   // held until the entry has its result, so that other tabs know that this tab still waits
   await withLock(client, createLockName(client, key), unsentSignal, async () => {
@@ -67,9 +68,9 @@ export async function submitVideoTask(
       // a task with an id exists, even if another step failed
       if (gatewayError?.handle) result = { ...entry, state: "created", handle: gatewayError.handle };
       else {
-        const unconfirmed = canReuseKey(error, billing) ? repeatable : entry;
+        const unconfirmed = canReuseKey(error, billing) ? findable : entry;
         // a rejected or unsent repetition says nothing about the first request
-        if (billing === "maybe" || repeated)
+        if (billing === "maybe" || earlier)
           await put({ ...unconfirmed, state: "unconfirmed", error: toError(error) });
         else await drop(key);
         throw error;
@@ -91,6 +92,7 @@ async function findOpenEntry(
   const isSame = (entry: VideoTaskEntry) => entry.fingerprint === fingerprint;
   for (const { key, state } of listNewest().filter(isSame)) {
     if (state !== "unconfirmed") {
+      // undefined without Web Locks, where a closed tab can't be detected
       if ((await isLocked(client, createLockName(client, key))) !== false) continue;
       // its tab was closed, or has just written the result
       await client.clock.sleep(PROPAGATION_MS);
@@ -112,6 +114,7 @@ export async function markAfterSubmission(client: Client, entry: VideoTaskEntry)
   const name = createLockName(client, entry.key);
   // without Web Locks, other tabs can't be detected
   if ((await isLocked(client, name)) === undefined) return entry;
+  // the lock is free once the tab is done or closed
   await shareLock(client, name, Promise.resolve());
   await client.clock.sleep(PROPAGATION_MS);
   return markAfterReload(client, entry);

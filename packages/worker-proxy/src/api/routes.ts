@@ -1,7 +1,7 @@
 import type { Caps, Gateway, MediaURLs } from "./options.js";
 import type { AdmittedRequest, User } from "./plugin.js";
 
-/** The kind of an id. A mark is valid for one kind only. */
+/** The kind of an id. The signature of an id is valid for one kind only. */
 export type IdKind = "task" | "asset" | "epsilon";
 
 /** The name of a group of routes of the gateway: the part of the spec with the same name. */
@@ -21,8 +21,8 @@ export interface GatewayPath {
 }
 
 /**
- * Routes of the gateway for `routes` of `createProxy`: `textChat`, `chat`, `images`, `videos`, `assets` or `epsilon`. A group brings the
- * rules of its requests, so that a Worker contains no others.
+ * Routes of the gateway for `routes` of `createProxy`: `textChat`, `chat`, `images`, `videos`, `assets` or `epsilon`. Each group is an import
+ * with the rules of its requests, so a Worker contains only the rules that it uses.
  */
 export interface RouteGroup {
   readonly name: GatewayRoute;
@@ -41,7 +41,7 @@ export interface RouteGroup {
    * @default an address is refused
    */
   checkAddress?(address: Address, rules: CheckRules): Promise<boolean>;
-  /** The marks that keep the ids of users apart. @default the routes have no ids */
+  /** The signatures that keep the ids of users apart. @default the routes have no ids */
   readonly ids?: IdRules;
 }
 

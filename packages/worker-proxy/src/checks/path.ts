@@ -26,7 +26,7 @@ export interface Route {
   readonly plugin?: PluginRoute<never>;
 }
 
-/** An id of the gateway's, with or without a mark. */
+/** An id of the gateway, with or without a signature. */
 const SENT_ID = /^[A-Za-z0-9_-]{1,151}$/;
 
 /** Returns true for a route that is free and used often: a poll of a task or an asset, or a free route of a plugin. */
@@ -47,7 +47,7 @@ const ADDRESS = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\\]*([^?]*)(\?)?/i;
 export interface Found {
   /** More than one where a path has several methods. */
   matches: readonly Match[];
-  /** `?` if the address has a query. */
+  /** `?` if the address has a query; undefined without one. */
   readonly query: string | undefined;
   readonly parsed: URL | null;
 }

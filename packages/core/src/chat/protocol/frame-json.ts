@@ -30,9 +30,9 @@ const MARK = "\u2063mark\u2063";
 /** Characters that a JSON string has to escape. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones
 const SPECIAL = /["\\\u0000-\u001f]/;
-/** Length up to which engines copy a substring. A longer substring keeps the whole read in memory. */
+/** Length up to which engines copy a substring. A longer substring keeps its whole network chunk in memory. */
 const SHORT = 12;
-/** Number of frames before the first template, which costs as much as it saves in 20 frames. Short responses need none. */
+/** Number of frames before the first template. It pays off after about 20 more frames, so a short response needs none. */
 const FIRST_FRAMES = 20;
 /** Number of templates in a row without a use after which the parser creates no more: the frames have another format. */
 const MAX_UNUSED = 10;
@@ -41,7 +41,7 @@ const MAX_UNUSED = 10;
 export interface FrameParser {
   /** Returns the value of a frame. It is valid until the next call. */
   parse(json: string): unknown;
-  /** True if the last frame differs from an earlier one only in the text of its delta, which decides about no error. */
+  /** True if the last frame differs from an earlier one only in the text of its delta, so it needs no check for errors. */
   readonly isAlike: boolean;
 }
 

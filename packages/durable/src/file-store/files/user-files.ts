@@ -29,12 +29,14 @@ export function createUserFiles<Env>(store: Store<Env>) {
     const { run, remove } = await store.open(env, userId);
     const row = await run(readFile, { id });
     if (!row || !isVisible(row)) return false;
+    // the row stays, and counts as used space, until the bucket has deleted the file
     await remove(await run(removeFile, { id }));
     return true;
   }
 
   async function eraseUser(env: Env, userId: string): Promise<void> {
     const { run } = await store.open(env, userId);
+    // marks the rows. They stay until the bucket has deleted their files, so that a failed deletion can be repeated
     for (let after: string | undefined = ""; after !== undefined; ) after = await run(eraseFiles, { after });
     const context = { host: store.server.host(env), env };
     for (let isMore = true; isMore; ) {
@@ -52,6 +54,7 @@ export function createUserFiles<Env>(store: Store<Env>) {
 
 function exportFile(row: FileRow) {
   const { id, state, bytes, received, type, dueAt, isCopy, attempts, taskId } = row;
+  // the row of a copy that waits or has failed has no bytes, but is exported
   const isStored = state !== "queued" && state !== "ended";
   if (isStored && !isVisible(row)) return undefined;
   const known = { id, state, bytes, received, type, isCopy: isCopy === 1, attempts };
@@ -93,7 +96,7 @@ export async function describeFile<Env>(
 }
 
 /**
- * Creates the latest link to a file. `expiresAt` is the expiry of the link and `storedUntil` the expiry of the file, in
+ * Creates the current link to a file. `expiresAt` is the expiry of the link and `storedUntil` the expiry of the file, in
  * Unix milliseconds. The link starts with the public URL of the proxy, or with the URL of the request. It stays the
  * same for a while, so that pages can cache the file.
  */
