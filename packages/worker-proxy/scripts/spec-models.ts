@@ -125,7 +125,8 @@ export function writeIds(): string {
   const all = Object.values(schemas.models);
   const families = Object.entries(groups).map(([kind, [route]]) => {
     const ids = all.filter((model) => model.kind === kind).map(({ id }) => id);
-    return `${route}: /^(?:${listFamilies(ids).join("|").replaceAll(".", "\\.")})(?![a-z])/`;
+    const stems = listFamilies(ids).join("|").replaceAll(".", "\\.");
+    return `${route}: /^${stems.includes("|") ? `(?:${stems})` : stems}\\b/`;
   });
   return `${written}
 

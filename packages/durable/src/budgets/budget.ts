@@ -5,12 +5,12 @@ import {
   type Exhausted,
   ensure,
   type Payable,
-  type PluginServer,
   Refusal,
   type Reservation,
   type Usage,
 } from "@sluice/worker-proxy/plugin";
 import { checkMilliseconds, checkNames } from "../shared/check-options.js";
+import { connectOnce } from "../shared/connect-once.js";
 import { type AmountOptions, createAmounts } from "./amounts.js";
 import { offerJobBudget } from "./job-budget.js";
 import { type BudgetState, createOperations, openLimits } from "./limit-access.js";
@@ -111,11 +111,8 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): Budget<Env> 
   const rules = checkLimits(options.limits);
   const { unit, estimate, charge } = createAmounts(options);
   const settings: ReserveOptions<Env> = { rules, currency: unit.currency, windowMs, reservationTtlMs };
-  let server: PluginServer<Env> | undefined;
-  const getHost = (env: Env): BoundHost => {
-    ensure(server, "budget: give it to createProxy({ plugins })");
-    return server.host(env);
-  };
+  const { connect, getServer } = connectOnce<Env>("budget");
+  const getHost = (env: Env): BoundHost => getServer().host(env);
   const access = openLimits(getHost, settings, unit);
   const serve = async ({ env, user }: AdmittedRequest<Env>) =>
     Response.json({
@@ -126,14 +123,13 @@ export function budget<Env = unknown>(options: BudgetOptions<Env>): Budget<Env> 
   const plugin: Budget<Env> = {
     ...readStreams(),
     storage,
-    connect(given) {
-      ensure(!server, "budget: belongs to one proxy; make another one");
-      const { totalMs } = given.timeout;
+    connect(server) {
+      connect(server);
+      const { totalMs } = server.timeout;
       ensure(
         reservationTtlMs >= totalMs,
         `reservationTtlMs: a response may take ${totalMs} ms (timeout.totalMs); give more, or it is spent in full`,
       );
-      server = given;
     },
     routes: [{ name: "budget", method: "GET", path: "/v1/budget", id: "own", serve }],
     async reserve(payable) {

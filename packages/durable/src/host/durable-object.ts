@@ -127,7 +127,7 @@ class KeyObject<Env> {
   readonly #setup: ClassSetup<Env>;
   readonly #report: (subject: string, error: unknown) => void;
   readonly #queues = new Queues(true);
-  readonly #rows = new TimerRows("one");
+  readonly #rows = new TimerRows(false);
   readonly #timers: Timers;
   readonly #host: LocalHost;
   #key: string | undefined;

@@ -10,7 +10,7 @@ import {
 import { Queues } from "./queues.js";
 import type { Query } from "./run-step.js";
 import { createStorageError } from "./storage-error.js";
-import { TimerRows } from "./timer-rows.js";
+import { EARLIER, TimerRows } from "./timer-rows.js";
 import { checkValues, readSQL } from "./values.js";
 
 /** Options of {@link nodeHost}. */
@@ -44,8 +44,13 @@ export function nodeHost<Env = unknown>(options: NodeHostOptions): ClosableHost<
   return createProcessHost("nodeHost", env, (setup) => new SQLiteDatabase(file, setup));
 }
 
+// a delay, so that a process whose first job ends it can still serve requests
+const RECOVER = "UPDATE timers SET due = ? + 1000 * deaths WHERE run IS NOT NULL";
+const RECOVER_KEYS = `INSERT INTO timer_keys (key, due) SELECT key, MIN(due) FROM timers WHERE run IS NOT NULL GROUP BY key
+  ${EARLIER}`;
+
 class SQLiteDatabase implements ProcessDatabase {
-  readonly rows = new TimerRows("many");
+  readonly rows = new TimerRows(true);
   readonly listeners: Listeners;
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
@@ -56,8 +61,7 @@ class SQLiteDatabase implements ProcessDatabase {
     this.listeners = new Listeners((error) => report("a listener", error));
     const all = [...this.rows.tables, ...tables].map((sql) => readSQL(sql, "sqlite"));
     this.#database = openFile(file, all);
-    // only this process uses the file, so every attempt that is stored as running has ended
-    const recovered = this.transact(null, (query, now) => this.rows.recover(query, now));
+    const recovered = this.transact(null, (query, now) => this.#recover(query, now));
     recovered.catch((error) => report("timers of the last process", error));
   }
 
@@ -81,6 +85,13 @@ class SQLiteDatabase implements ProcessDatabase {
         throw error;
       }
     });
+  }
+
+  /** Makes all running attempts due soon. Only this process uses the file, so the process of each attempt has ended. */
+  async #recover(query: Query, now: number): Promise<void> {
+    await query(RECOVER, now);
+    await query(RECOVER_KEYS);
+    await this.rows.repair(query, now);
   }
 
   publish(key: string): void {

@@ -11,7 +11,7 @@ import {
 } from "./process-host.js";
 import { Queues } from "./queues.js";
 import type { Query } from "./run-step.js";
-import { TimerRows } from "./timer-rows.js";
+import { COLUMNS, REPLACE, TimerRows, TOUCH_KEY } from "./timer-rows.js";
 import { readSQL } from "./values.js";
 
 /** Options of {@link postgresHost}. */
@@ -70,8 +70,12 @@ export function postgresHost<Env = unknown>(options: PostgresHostOptions): Closa
   return createProcessHost("postgresHost", env, (setup) => new PostgresDatabase(settings, setup));
 }
 
+// locks the row of the key before the row of the timer
+const SCHEDULE_LOCKED = `WITH touched AS (${TOUCH_KEY} RETURNING key) INSERT INTO timers ${COLUMNS}
+  SELECT key, ?, ?, ?::bigint, ?, 0, 0, 0 FROM touched ${REPLACE}`;
+
 class PostgresDatabase implements ProcessDatabase {
-  readonly rows = new TimerRows("shared");
+  readonly rows = new TimerRows(true, SCHEDULE_LOCKED);
   readonly #pool: PostgresPool;
   readonly #bus: PostgresBus;
   readonly #queues = new Queues();

@@ -27,9 +27,9 @@ const KEY_TABLES = [
   "CREATE TABLE IF NOT EXISTS timer_keys (key TEXT NOT NULL PRIMARY KEY, due BIGINT NOT NULL)",
   "CREATE INDEX IF NOT EXISTS timer_keys_due ON timer_keys (due)",
 ];
-const EARLIER =
+export const EARLIER =
   "ON CONFLICT (key) DO UPDATE SET due = CASE WHEN excluded.due < timer_keys.due THEN excluded.due ELSE timer_keys.due END";
-const TOUCH_KEY = `INSERT INTO timer_keys (key, due) VALUES (?, ?) ${EARLIER}`;
+export const TOUCH_KEY = `INSERT INTO timer_keys (key, due) VALUES (?, ?) ${EARLIER}`;
 const lockKey = (lock: string) => `SELECT key FROM timer_keys WHERE key = ? ${lock}`;
 const LOCK_KEY: SQL = { sqlite: lockKey(""), postgres: lockKey("FOR UPDATE") };
 const BUSY = Array(MAX_BUSY_KEYS).fill("?").join(", ");
@@ -42,8 +42,6 @@ const END_TURN = `UPDATE timer_keys SET due = CASE WHEN (SELECT MIN(due) FROM ti
 // a subquery instead of `NOT EXISTS`, for which Postgres reads the whole table
 const DROP_KEY =
   "DELETE FROM timer_keys WHERE key = ? AND (SELECT MIN(due) FROM timers WHERE key = ?) IS NULL";
-const RECOVER_KEYS = `INSERT INTO timer_keys (key, due) SELECT key, MIN(due) FROM timers WHERE run IS NOT NULL GROUP BY key
-  ${EARLIER}`;
 // keys whose last turn was stored by a clock that ran ahead
 const REPAIR_KEYS = `UPDATE timer_keys SET due = ? WHERE due > ? AND EXISTS
   (SELECT 1 FROM timers WHERE timers.key = timer_keys.key AND timers.due <= ?)`;
@@ -53,15 +51,12 @@ const keep = (column: string, value: string) =>
   `${column} = CASE WHEN timers.run IS NULL THEN ${value} ELSE timers.${column} END`;
 const later = (column: string, value: string) =>
   `${column} = CASE WHEN timers.run IS NULL THEN NULL ELSE ${value} END`;
-const REPLACE = `ON CONFLICT (key, job, id) DO UPDATE SET
+export const REPLACE = `ON CONFLICT (key, job, id) DO UPDATE SET
   ${keep("due", "excluded.due")}, ${keep("input", "excluded.input")}, ${keep("attempts", "0")},
   ${keep("deaths", "0")}, ${keep("is_canceled", "0")},
   ${later("next_due", "excluded.due")}, ${later("next_input", "excluded.input")}`;
-const COLUMNS = "(key, job, id, due, input, attempts, deaths, is_canceled)";
+export const COLUMNS = "(key, job, id, due, input, attempts, deaths, is_canceled)";
 const SCHEDULE = `INSERT INTO timers ${COLUMNS} VALUES (?, ?, ?, ?, ?, 0, 0, 0) ${REPLACE}`;
-// locks the row of the key before the row of the timer
-const SCHEDULE_SHARED = `WITH touched AS (${TOUCH_KEY} RETURNING key) INSERT INTO timers ${COLUMNS}
-  SELECT key, ?, ?, ?::bigint, ?, 0, 0, 0 FROM touched ${REPLACE}`;
 const ONE = "WHERE key = ? AND job = ? AND id = ?";
 const CANCEL = `DELETE FROM timers ${ONE} AND run IS NULL`;
 // the row stays while the job runs, so that the same timer, stored again, does not run concurrently
@@ -88,8 +83,6 @@ const FINISH = `DELETE FROM timers ${MINE}`;
 const FINISH_CANCELED = `DELETE FROM timers ${MINE} AND is_canceled = 1`;
 const RETRY = `UPDATE timers SET due = ?, attempts = ?, deaths = 0, run = NULL ${MINE}`;
 const RENEW = `UPDATE timers SET due = ? ${MINE}`;
-// a delay, so that a process whose first job ends it can still serve requests
-const RECOVER = "UPDATE timers SET due = ? + 1000 * deaths WHERE run IS NOT NULL";
 const NEXT_OF_KEY = "SELECT MIN(due) AS due FROM timers WHERE key = ?";
 
 /** A timer whose job runs. */
@@ -104,9 +97,6 @@ export interface ClaimedTimer {
   readonly next_due: number | null;
   readonly is_canceled: number;
 }
-
-/** The keys of a database: one in a Durable Object, many in a SQLite file, many shared by processes in Postgres. */
-type TimerKeys = "one" | "many" | "shared";
 
 /** Bounds of a claim. */
 interface ClaimOptions {
@@ -123,16 +113,18 @@ interface ClaimOptions {
  */
 export class TimerRows {
   readonly tables: readonly string[];
-  readonly #keys: TimerKeys;
-
-  constructor(keys: TimerKeys) {
-    this.#keys = keys;
-    this.tables = keys === "one" ? TIMER_TABLES : [...TIMER_TABLES, ...KEY_TABLES];
-  }
-
   /** False for a database of one key, as in a Durable Object. */
-  get hasKeys(): boolean {
-    return this.#keys !== "one";
+  readonly hasKeys: boolean;
+  readonly #scheduleLocked: string | undefined;
+
+  /**
+   * @param scheduleLocked statement that locks the row of a key and then stores a timer, for a database that several
+   * processes share
+   */
+  constructor(hasKeys: boolean, scheduleLocked?: string) {
+    this.hasKeys = hasKeys;
+    this.#scheduleLocked = scheduleLocked;
+    this.tables = hasKeys ? [...TIMER_TABLES, ...KEY_TABLES] : TIMER_TABLES;
   }
 
   /** Creates the methods of a transaction that store and cancel timers. */
@@ -146,7 +138,7 @@ export class TimerRows {
         if (!Number.isSafeInteger(at))
           throw new TypeError(`timer of job "${job.name}": at: give whole milliseconds, and not ${at}`);
         const values = [job.name, id, at, JSON.stringify(input)];
-        if (this.#keys === "shared") await query(SCHEDULE_SHARED, key, at, ...values);
+        if (this.#scheduleLocked) await query(this.#scheduleLocked, key, at, ...values);
         else await Promise.all([this.#touch(query, key, at), query(SCHEDULE, key, ...values)]);
         onSchedule(at);
       },
@@ -228,13 +220,6 @@ export class TimerRows {
 
   async renew(query: Query, timers: readonly ClaimedTimer[], leaseUntil: number): Promise<void> {
     await Promise.all(timers.map((timer) => query(RENEW, leaseUntil, ...identify(timer))));
-  }
-
-  /** Makes all running attempts due soon. For a database of one process, at its start: their process has ended. */
-  async recover(query: Query, now: number): Promise<void> {
-    await query(RECOVER, now);
-    await query(RECOVER_KEYS);
-    await this.repair(query, now);
   }
 
   /** Makes keys with due timers due again after the clock was set back. */

@@ -1,7 +1,6 @@
 import { health, type ProxyPlugin } from "@sluice/worker-proxy";
 import {
   type AdmittedRequest,
-  ensure,
   hashText,
   type JSONValue,
   type PluginRoute,
@@ -11,6 +10,7 @@ import {
 } from "@sluice/worker-proxy/plugin";
 import { persistentJob } from "../host/define.js";
 import { createUserKey } from "../host/user-key.js";
+import { connectOnce } from "../shared/connect-once.js";
 import { type Begin, createBegin, createFree } from "./begin.js";
 import { checkJob } from "./check.js";
 import { readLive } from "./live.js";
@@ -39,11 +39,8 @@ const MAX_ATTEMPTS = 4;
 /** Creates the jobs of a plugin: requests that are sent to the gateway once, and whose responses are stored. */
 export function createJobs(options: JobsOptions) {
   const { kind } = options;
-  let connected: JobServer | undefined;
-  const getServer = (): JobServer => {
-    if (!connected) throw new Error(`${kind}: the plugin belongs to no proxy`);
-    return connected;
-  };
+  const connection = connectOnce<never>(kind);
+  const getServer = connection.getServer as unknown as () => JobServer;
   const check = persistentJob(`${kind}.check`, (context, { id }: JobId) => checkJob(jobs, context, id));
   const store = createJobStore({ ...options, checkJob: check });
   const jobs: JobsContext = { ...options, store, getServer };
@@ -62,8 +59,7 @@ export function createJobs(options: JobsOptions) {
     storage,
     userData: createUserData(jobs, openKey),
     connect(server: PluginServer<never>): void {
-      ensure(!connected, `${kind}: their plugin belongs to one proxy; make another one`);
-      connected = server as unknown as JobServer;
+      connection.connect(server);
       healthCheck.connect?.(server);
     },
     /**

@@ -86,9 +86,11 @@ export async function* serveReader(
     const isEvents = first.head?.type === EVENTS;
     let next = reader.isReading ? await awaitText(feed, reader, input.after, isEvents) : undefined;
     while (next) {
-      for (const bytes of encodePieces(next.text)) {
+      const bytes = encoder.encode(next.text);
+      for (let start = 0; start < bytes.byteLength; start += WRITE_BYTES) {
         Object.assign(reader, { isSending: true, isSilent: false, beats: 0 });
-        yield bytes;
+        // a copy, because a byte stream takes the buffer of each chunk
+        yield bytes.slice(start, start + WRITE_BYTES);
         Object.assign(reader, { isSending: false, beats: 0 });
         if (reader.hasLeft) return;
       }
@@ -177,12 +179,4 @@ async function awaitText(
     await feed.changes.after(seen);
     if (reader.hasLeft) return undefined;
   }
-}
-
-/** Encodes a text in pieces of at most {@link WRITE_BYTES}. A byte stream takes the buffer of each piece. */
-function encodePieces(text: string): readonly Uint8Array[] {
-  const bytes = encoder.encode(text);
-  if (bytes.byteLength <= WRITE_BYTES) return [bytes];
-  const count = Math.ceil(bytes.byteLength / WRITE_BYTES);
-  return Array.from({ length: count }, (_, nth) => bytes.slice(nth * WRITE_BYTES, (nth + 1) * WRITE_BYTES));
 }

@@ -17,8 +17,8 @@ export type SpecModelId =
 
 /** The beginnings of the ids of models, by the routes that they belong to. */
 export const families = {
-  chat: /^(?:alpha|gamma-chat|delta)(?![a-z])/,
-  images: /^(?:gamma-image)(?![a-z])/,
-  videos: /^(?:beta3\.0-video|gamma-video)(?![a-z])/,
-  assets: /^(?:gamma-asset)(?![a-z])/,
+  chat: /^(?:alpha|gamma-chat|delta)\b/,
+  images: /^gamma-image\b/,
+  videos: /^(?:beta3\.0-video|gamma-video)\b/,
+  assets: /^gamma-asset\b/,
 } as const;
