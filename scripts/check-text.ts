@@ -3,7 +3,7 @@ import { colorYellow } from "./chromium.ts";
 import { readOptions } from "./options.ts";
 
 /*
- * Compares wording, counts, names and source text with what they describe (tests/text), and prints one line. Only a broken
+ * Checks that the documentation matches the code: wording, counts, names and quoted source (tests/text), and prints one line. Only a broken
  * link, or a file that can't be loaded, fails.
  *
  *   --list   prints each mismatch

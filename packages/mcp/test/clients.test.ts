@@ -94,7 +94,7 @@ test.each(["legacy", "auto"] as const)(
   },
 );
 
-test("A server over HTTP is created for each request, and pays for one key once", async () => {
+test("A server over HTTP is created for each request, and bills one idempotency key once", async () => {
   const emulator = createEmulator({ speed: Number.POSITIVE_INFINITY });
   const client = createClient(emulator.clientOptions);
   const handler = createMcpHandler(() => createMcpServer(client));

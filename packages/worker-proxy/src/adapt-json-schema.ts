@@ -6,10 +6,10 @@ type Body = Record<string, unknown>;
 const JSON_ONLY = "Answer with JSON only, without any other text.";
 
 /**
- * Takes `response_format` as other clients send it: with a `json_schema`, with a `schema` beside `json_object`, and with
+ * Accepts forms of `response_format` that other clients send: a `json_schema`, a `schema` beside `json_object`, and
  * `json_object` for a model without it. The schema becomes a system message before the others, and `json_object`
- * stays where the model has it. The gateway does not hold the response to the schema. Without this plugin it is refused, with
- * what to send instead.
+ * stays if the model has it. The gateway does not hold the response to the schema. Without this plugin the proxy refuses
+ * these forms, and the error says what to send instead.
  *
  * @example
  * ```ts

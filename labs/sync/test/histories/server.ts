@@ -80,10 +80,12 @@ export function openServer(database: HistoryDatabase, { gateway, turns }: Histor
       });
       return () => restart(restore);
     },
+    /** Waits until no request and no turn is in progress: three rounds in a row in which nothing happens. */
     async settle() {
       for (let quiet = 0; quiet < 3; ) {
         await changing;
         for (let turn = 0; turn < 4; turn += 1) await setImmediate();
+        // answers after the locks that were requested before it
         await navigator.locks.query();
         quiet = requests > 0 || countRuns() > 0 ? 0 : quiet + 1;
         // leaves the processor to the process of the database

@@ -15,7 +15,7 @@ interface ModelCall {
   /** Devices that have approved and denied it. */
   readonly approvers: Set<string>;
   readonly deniers: Set<string>;
-  /** Numbers of the server's starts after which the tool of this call ran. */
+  /** Numbers of the restores of the server after which the tool of this call ran. */
   readonly runs: number[];
 }
 

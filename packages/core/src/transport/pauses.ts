@@ -41,7 +41,7 @@ export function createRetryClock({ clock, listeners }: Waiting, callId: string):
     now: () => clock.now(),
     async sleep(ms, signal) {
       const wait = openSpan(clock, signal, Number.POSITIVE_INFINITY, () => undefined);
-      // nothing reads this reason
+      // `null` marks a wait that `retryNow` has ended
       const end = () => wait.abort(null);
       own.set(end, callId);
       try {

@@ -103,7 +103,7 @@ export function createCheck(context: StoreContext) {
       const row = isOpen(found.state) ? await settleLost(tx, context, id, by, found) : found;
       const { owner, ticket } = row;
       const reported = readJob(id, row);
-      // also after a commit whose response was lost
+      // `by` also owns the job if this transaction repeats one whose commit was not confirmed
       const lost = owner === by ? { ...reported, wasSent: row.state === "lost" } : undefined;
       const endsAt = row.expires_at ?? tx.now;
       if (ticket !== null) {

@@ -45,7 +45,7 @@ export function openJournal(path: string) {
     },
     /**
      * Reads all new lines since the last call, including lines of other processes. Omits invalid lines. Calls that wait at
-     * the same time share one read, which calls the first `take`. Rejects if the file is not a journal.
+     * the same time share one read, which calls only the first `onLine`. Rejects if the file is not a journal.
      */
     readNew(onLine: (line: Line) => void): Promise<void> {
       reading ??= forgetIfFailed(

@@ -110,7 +110,7 @@ export interface RequestEvent {
    * `maxOpenBodyBytes` of `limits`. Absent for limits of files and of readers of one stream, which `code` names.
    */
   readonly limit?: string;
-  /** The model of the request. Absent if the request has no model, or was refused before its model was checked. */
+  /** The model of the request. Absent if the request names none, or was refused before its model was checked. */
   readonly model?: string;
   /** The id that `authenticate` returned. */
   readonly userId?: string;

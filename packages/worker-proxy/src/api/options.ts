@@ -37,7 +37,7 @@ export interface Limits {
    * The largest sum of the bodies of all open requests in each isolate or process, in bytes. One user may hold two thirds
    * of it. The next body is refused before it is read: 429 `too_many_bytes`, or 503 `proxy_full` if other users hold the
    * rest. A body counts until its response ends, and takes about twice its size. Stored responses count their bodies in a second sum
-   * of the same size. The sum is at least one and a half times `maxBodyBytes`, so that one body always fits. Raise it for a
+   * of the same size. The sum is at least one and a half times `maxBodyBytes`, so any allowed body fits. Raise it for a
    * process with more memory than a Worker. @default 25_165_824
    */
   readonly maxOpenBodyBytes?: number;

@@ -116,7 +116,7 @@ export interface Payable<Env = unknown>
 }
 
 /**
- * The end of one call to the gateway. It decides what is spent.
+ * The end of one call to the gateway. It decides how much is spent.
  *
  * - `not_reached`: nothing was sent.
  * - `refused`: the gateway gave an error, a redirect or a page instead of a response.
@@ -154,7 +154,7 @@ export interface PluginRoute<Env = unknown> {
   readonly isPublic?: boolean;
   /**
    * Returns `true` for an operator, for a path of the group `admin`, which exists for operators alone. Other users get the
-   * 404 of a path that is not served, also after an error. It runs before the body is read.
+   * 404 of a path that is not served, even after an error. It runs before the body is read.
    * @default no user is an operator
    */
   isOperator?(

@@ -37,7 +37,7 @@ export interface RouteGroup {
   /** Checks and sets the fields of a body that have a cap. @default only `max_tokens` can have one */
   applyCaps?(body: Body, fields: Shape, caps: Caps): void;
   /**
-   * Checks the address of a file in a body. Returns false for a file in Base64, which is no address.
+   * Checks the address of a file in a body. Returns false for a file in Base64, which has no address.
    * @default an address is refused
    */
   checkAddress?(address: Address, rules: CheckRules): Promise<boolean>;

@@ -17,7 +17,7 @@ interface BodyBounds {
 }
 
 /**
- * Reads the body of a POST as a JSON object. Another method has no body. Serialize the object again
+ * Reads the body of a POST as a JSON object. Other methods have no body. Serialize the object again
  * before it leaves: a duplicate key, a comment or a byte order mark could be read in two ways.
  *
  * @throws {Refusal} 408 for a late body, 413 for a large one, 415 for another type than JSON, 400 for anything else

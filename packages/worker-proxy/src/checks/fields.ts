@@ -44,7 +44,7 @@ export function isList(shape: unknown): shape is readonly [Shape] {
   return Array.isArray(shape);
 }
 
-/** Returns the form of a field in another one; undefined if there is no such field. */
+/** Returns the form of a field of `parent`; undefined for an unknown field. */
 export function findField(parent: Shape | undefined, name: string): Shape | undefined {
   const shape = isList(parent) ? parent[0] : parent;
   if (isFree(shape)) return shape;

@@ -42,8 +42,8 @@ export async function findUser<Env>(
 }
 
 /**
- * Makes the hash by which a page names its user: four times FNV-1a in 32 bits (wire, 3.24). A page of one user must not
- * send and store in the name of the next user.
+ * Makes the hash by which a page names its user: four times FNV-1a in 32 bits (wire, 3.24). The page of one user must not
+ * send or store anything for the next user.
  */
 function hashUser(id: string): string {
   const hashes = [0, 1, 2, 3].map((word) => {

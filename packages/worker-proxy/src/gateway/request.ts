@@ -10,7 +10,7 @@ export interface RequestNotes {
 /** A request to the gateway. */
 export interface Outgoing {
   readonly method: string;
-  /** A constant one, or one with an id that was checked. */
+  /** A constant path, or a path with a checked id. */
   readonly path: string;
   readonly body?: Readonly<Record<string, unknown>> | undefined;
   /** Headers beside the proxy's own. @default none */
@@ -21,7 +21,7 @@ export interface Outgoing {
 const REFUSES_KEY = [401, 402, 403];
 
 /**
- * Sends a request to the gateway. The proxy sets the headers, and the path is constant. A refused key is replaced by the
+ * Sends a request to the gateway. The caller can't override the proxy's headers. A refused key is replaced by the
  * second key while keys are rotated.
  *
  * @throws {Refusal} 502 without a response, 504 if it takes too long, 499 if the client has left

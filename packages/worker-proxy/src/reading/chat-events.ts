@@ -181,7 +181,7 @@ function openChat(choices: number) {
 /** The fields of a delta that carry something. */
 const CONTENT = ["content", "reasoning_content", "reasoning", "refusal", "tool_calls", "function_call"];
 
-/** Returns true if it contains a text that is not empty. A `type` alone is no content. */
+/** Returns true if it contains a text that is not empty. A `type` alone does not count. */
 function isFilled(value: unknown): boolean {
   if (typeof value === "string") return value !== "";
   if (typeof value !== "object" || value === null) return false;

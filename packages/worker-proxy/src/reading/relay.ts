@@ -54,7 +54,7 @@ export function relay(
 /**
  * Reads the event stream of a chat, with the checks of `readStreams()`.
  *
- * @returns a function that resolves with the next whole events, the last of which may be an `error` of the proxy; with
+ * @returns a function that resolves with the next whole events, and an `error` of the proxy as their last; with
  *   undefined once the stream is over. Each call waits for the gateway, and the time between two calls counts as the
  *   client's
  */

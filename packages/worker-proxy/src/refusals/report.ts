@@ -18,7 +18,7 @@ export interface Report {
   readonly onEnd: ((status: number, code?: string) => void)[];
   /** Ends the record. Later calls change nothing. */
   end(status: number, code?: string): void;
-  /** Called at each piece of the response, of which the first is noted. @default no event has the time */
+  /** Called at each piece of the response. Only the first call counts. @default events lack the time */
   onFirstByte?: () => void;
   /** Values beside the keys that the log must not show. */
   secrets?: readonly string[];

@@ -68,7 +68,7 @@ export function assertVideoRequest(
   request: unknown,
   options?: CheckOptions,
 ): void {
-  // a proxy on this machine gives its files local addresses, which the gateway behind it can reach
+  // The schema refuses local URLs. Files of a local proxy have local URLs that its gateway can reach: check them as public
   const isLocal = !isPublicHTTP(baseURL);
   const checked = isLocal ? replacePrefix(request, `${baseURL}/v1/media/`, "https://file.invalid/") : request;
   assertAccepted(checked, rules, options);
