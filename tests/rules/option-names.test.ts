@@ -22,11 +22,11 @@ import { chat as chatRoutes, createProxy, type ProxyOptions } from "@sluice/work
 import { afterEach, describe, expect, test, vi } from "vitest";
 
 /*
- * Unknown options are warned of. The names below are compared with the types by the compiler, and with what the
- * functions take for known by the tests: an option that is added to a type only does not pass.
+ * Unknown options give a warning. The compiler compares the names below with the types, and the tests compare them with
+ * the names that the functions know: an option that is added to a type only does not pass.
  */
 
-/** An option of any name, as the compiler wants it to be listed. */
+/** A list of every option of a type. The compiler reports a missing one. */
 type Names<Options> = Readonly<Record<keyof Options, unknown>>;
 
 const client: Names<ClientOptions> = {
@@ -227,7 +227,7 @@ test("An unknown option of a function that is called once gives one warning", as
   ]);
 });
 
-test("A store that is not listed has the options of every task store", async () => {
+test("The store of an add-on may have any option of every task store", async () => {
   const { client, warned } = openClient();
   const { groupId: _, prepare: __, encoding: ___, ...known } = asset;
   const options = { taskId: "t-1", ...known, intervalms: 1 };

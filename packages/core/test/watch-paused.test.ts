@@ -19,8 +19,8 @@ function createRespondingClient(responses: readonly (() => Response)[]) {
   return { clock, ...made };
 }
 
-describe("A loop over a task that is paused", () => {
-  test("A paused loop can await another watch of the same task, and gets its last snapshot later", async () => {
+describe("A paused loop over a task", () => {
+  test("does not hold up another watch of the same task, and gets its last snapshot later", async () => {
     const { client, clock } = createRespondingClient([() => respond("IN_PROGRESS"), success]);
     const tasks = watchVideoTask(client, "t-1")[Symbol.asyncIterator]();
     expect((await tasks.next()).value).toMatchObject({ state: "running" });

@@ -87,16 +87,19 @@ test.each([
   ["/v1/chat/completions", createRequest("hi")],
   ["/v1/images/generations", { model: "gamma-image-5-0-260128", prompt: "A fox" }],
   ["/v1/video/generations", { model: "beta3.0-video", input: { prompt: "A fox" } }],
-])("An n above 1 is refused at %s, because one result for two would go unseen", async (path, body) => {
-  for (const n of [2, 0, "1", [1], {}, true]) {
-    const { response } = send({}, path, { ...body, n });
-    const { status } = await response;
-    const { param, message } = await readRefusal(await response);
-    expect([n, status, param]).toEqual([n, 400, "n"]);
-    expect(message).toContain("sequential_image_generation");
-  }
-  for (const n of [1, null]) expect((await send({}, path, { ...body, n }).response).status).toBe(200);
-});
+])(
+  "An `n` other than 1 and null is refused at %s, because one result for two would go unseen",
+  async (path, body) => {
+    for (const n of [2, 0, "1", [1], {}, true]) {
+      const { response } = send({}, path, { ...body, n });
+      const { status } = await response;
+      const { param, message } = await readRefusal(await response);
+      expect([n, status, param]).toEqual([n, 400, "n"]);
+      expect(message).toContain("sequential_image_generation");
+    }
+    for (const n of [1, null]) expect((await send({}, path, { ...body, n }).response).status).toBe(200);
+  },
+);
 
 test("The role `developer` of newer OpenAI clients is refused with the role to send", async () => {
   const messages = [{ role: "developer", content: "Be brief." }, ...createRequest("hi").messages];

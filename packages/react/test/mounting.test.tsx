@@ -18,7 +18,7 @@ function Row({ seen }: { seen: string[] }) {
   return null;
 }
 
-test("A component that mounts later starts with the current chat, not with the state of the previous mount", async () => {
+test("A component that mounts later starts with the current chat, not with an outdated state of other components", async () => {
   const { client } = createTestClient(() => new Response(null, { status: 500 }));
   const [first, second]: [string[], string[]] = [[], []];
   const page = (isOpen: boolean) => (

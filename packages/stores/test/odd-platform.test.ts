@@ -101,12 +101,12 @@ const bodies: readonly (readonly [string, (text: string) => unknown])[] = [
   ["an iterable of texts, as of Node with an encoding", (text) => readPieces(text, (piece) => piece)],
 ];
 
-let rest = "";
-/** Encodes a piece whose last character may be half: the half is a part of the next piece. */
+let pendingHalf = "";
+/** Encodes a piece. A half character at its end is encoded with the next piece. */
 function encodeWhole(piece: string): Uint8Array {
-  const text = rest + piece;
-  rest = /[\uD800-\uDBFF]$/.test(text) ? text.slice(-1) : "";
-  return encode(rest ? text.slice(0, -1) : text);
+  const text = pendingHalf + piece;
+  pendingHalf = /[\uD800-\uDBFF]$/.test(text) ? text.slice(-1) : "";
+  return encode(pendingHalf ? text.slice(0, -1) : text);
 }
 
 describe.each(bodies)("With standardFetch, a response whose body is %s", (_, made) => {

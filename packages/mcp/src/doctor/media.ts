@@ -3,7 +3,7 @@ import { isRecord } from "@sluice/core/extend";
 import { models } from "@sluice/core/schemas";
 import type { Exchange, Probe, Sender } from "./send.js";
 
-/** An image or a video that was charged. */
+/** An image or a video that the doctor has ordered. */
 export interface MediaRun {
   readonly model: string;
   readonly kind: "image" | "video";
