@@ -29,8 +29,9 @@ const changedKeys = {
 };
 
 /**
- * Registers the tests that each deployed template passes.
+ * Registers the tests of one wrangler configuration of the Worker template.
  *
+ * @param name file of the configuration
  * @param kibibytes limit of its bundle, at most 10 % above the measured size
  * @param closings settings with which the Worker refuses every request
  */
