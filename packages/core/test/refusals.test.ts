@@ -8,7 +8,7 @@ import {
   streamChat,
 } from "@sluice/core";
 import { createEpsilonTask } from "@sluice/core/epsilon";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   catchError,
   createTestClient,
@@ -174,6 +174,20 @@ describe("a response of a server that is neither the gateway nor the proxy", () 
     expect(await catchError(completeChat(client, question))).not.toHaveProperty("reason");
   });
 });
+
+test.each([
+  ["no body", 502, "", "HTTP 502"],
+  ["a page", 502, "<title>Bad gateway</title>", 'HTTP 502: the page "Bad gateway"'],
+  ["a text", 500, "overloaded", "HTTP 500: overloaded"],
+])(
+  "in production, a refusal with %s is described by its status and its words",
+  async (_, status, body, message) => {
+    vi.stubEnv("NODE_ENV", "production");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { client } = createTestClient(() => new Response(body, { status }), { retry: { limit: 0 } });
+    expect(await catchError(completeChat(client, question))).toMatchObject({ message });
+  },
+);
 
 test("an abort while the body of a refusal is read rejects with the abort", async () => {
   const controller = new AbortController();

@@ -78,7 +78,7 @@ function describeBody(response: StatusLine, text: string, isForeign: boolean): s
     if (process.env.NODE_ENV !== "production")
       return explainBody(response, text, { line, words, page, isForeign });
   } catch {}
-  return [line, page ?? words].join(": ");
+  return [line, page ?? words].filter(Boolean).join(": ");
 }
 
 /** Describes a body for developers: what it is, in place of the gateway's JSON, and what to check. */
