@@ -81,6 +81,29 @@ describe.skipIf(!hasChromium)("50 files that are dropped in Chromium (skipped wh
     });
   });
 
+  describe.each(["images", "videos", "assets"] as const)("on the empty space of %s", (name) => {
+    const studio = openRoom(name);
+
+    test("A file does not replace the page, and a text can still be dropped into a field", async () => {
+      const heading = studio.page.getByRole("heading", { level: 1 });
+      await heading.waitFor({ state: "attached" });
+      const isPrevented = await heading.evaluate((it) => {
+        const drop = (fill: (transfer: DataTransfer) => unknown) =>
+          ["dragover", "drop"].map((type) => {
+            const dataTransfer = new DataTransfer();
+            fill(dataTransfer);
+            const event = new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true });
+            return !it.dispatchEvent(event);
+          });
+        return {
+          file: drop(({ items }) => items.add(new File(["a"], "a.txt", { type: "text/plain" }))),
+          text: drop((transfer) => transfer.setData("text/plain", "a reef")),
+        };
+      });
+      expect(isPrevented).toEqual({ file: [true, true], text: [false, false] });
+    });
+  });
+
   describe("on assets", () => {
     const studio = openRoom("assets");
     test("For 50 files one note names the files that are no images", async () => {

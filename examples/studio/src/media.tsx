@@ -1,5 +1,5 @@
 import { checkMedia, fitImage, toDataURI, uploadMedia } from "@sluice/media";
-import { type ReactNode, type RefObject, useState } from "react";
+import { type DragEvent, type ReactNode, type RefObject, useState } from "react";
 import type { FormValues, MediaField } from "@/components/sluice/form-fields";
 import { describeFileProblem } from "@/components/sluice/form-problems";
 import { quoteName } from "@/components/sluice/format";
@@ -52,18 +52,18 @@ interface PageProps {
   readonly children: ReactNode;
 }
 
-/** A page of the studio with a title. */
+/** A page of the studio with a title. A file that is dropped beside its fields does not replace the page. */
 export function Page({ title, onDrop, children }: PageProps) {
   useTitle(title);
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: a button of the page does the same by keyboard
     <div
       className="grow overflow-y-auto"
-      onDragOver={(event) => onDrop && event.preventDefault()}
+      onDragOver={(event) => hasFiles(event) && event.preventDefault()}
       onDrop={(event) => {
-        if (!onDrop) return;
+        if (!hasFiles(event)) return;
         event.preventDefault();
-        onDrop([...event.dataTransfer.files]);
+        onDrop?.([...event.dataTransfer.files]);
       }}
     >
       <div className="mx-auto flex max-w-6xl flex-col gap-6 p-4 md:p-6">
@@ -74,6 +74,11 @@ export function Page({ title, onDrop, children }: PageProps) {
   );
 }
 
+/** Returns false for a text, which can be dropped into a field. */
+function hasFiles({ dataTransfer }: DragEvent): boolean {
+  return dataTransfer.types.includes("Files");
+}
+
 interface MediaPageProps<Model extends string>
   extends Pick<PromptFormProps, "estimate" | "error" | "onDismiss" | "isBusy"> {
   readonly button: RefObject<HTMLButtonElement | null>;
@@ -82,7 +87,7 @@ interface MediaPageProps<Model extends string>
   readonly result: string;
   readonly form: MediaForm<Model>;
   readonly onSend: () => void;
-  /** True if the page has no results. It then shows examples. */
+  /** True for a page without results, which shows examples. */
   readonly isEmpty: boolean;
   /** Returns the values of the form for an example. */
   readonly createValues: (example: DemoPrompt) => FormValues;
