@@ -26,10 +26,10 @@ function openHost() {
 test.each([
   ["resumableStreams", () => resumableStreams()],
   ["idempotency", () => idempotency()],
-] as const)("%s of one proxy is refused by another one, whose gateway it would ask", (_, create) => {
+] as const)("%s of one proxy is refused by another one, whose gateway it would ask", (name, create) => {
   const plugin = create();
   openProxy(openHost(), [plugin]);
-  expect(() => openProxy(openHost(), [plugin])).toThrow(/belongs to one proxy/);
+  expect(() => openProxy(openHost(), [plugin])).toThrow(`${name}: belongs to one proxy`);
 });
 
 test("a plugin that is listed twice is refused", () => {

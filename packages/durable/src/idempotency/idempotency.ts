@@ -67,6 +67,7 @@ export function idempotency<Env = unknown>(options: IdempotencyOptions = {}): Pr
   const retentionMs = checkMilliseconds("retentionMs", options.retentionMs ?? 86_400_000);
   const maxBytes = checkWhole("maxBytes", options.maxBytes ?? 16 * 1024 * 1024);
   const jobs = createJobs({
+    plugin: "idempotency",
     kind: "creates",
     eventJob: "create",
     isStream: false,

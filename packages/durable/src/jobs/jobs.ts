@@ -38,8 +38,8 @@ const MAX_ATTEMPTS = 4;
 
 /** Creates the jobs of a plugin: requests that are sent to the gateway once, and whose responses are stored. */
 export function createJobs(options: JobsOptions) {
-  const { kind } = options;
-  const connection = connectOnce<never>(kind);
+  const { kind, plugin } = options;
+  const connection = connectOnce<never>(plugin);
   const getServer = connection.getServer as unknown as () => JobServer;
   const check = persistentJob(`${kind}.check`, (context, { id }: JobId) => checkJob(jobs, context, id));
   const store = createJobStore({ ...options, checkJob: check });

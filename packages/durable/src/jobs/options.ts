@@ -5,6 +5,8 @@ import type { JobStore } from "./store.js";
 
 /** How a plugin sends and stores its requests. */
 export interface JobsOptions {
+  /** Name of the plugin in errors. */
+  readonly plugin: string;
   /** Name of the plugin's jobs. It separates their rows from other plugins, and prefixes the operation names. */
   readonly kind: string;
   /** Type of their events. */

@@ -89,8 +89,8 @@ export async function* serveReader(
       const bytes = encoder.encode(next.text);
       for (let start = 0; start < bytes.byteLength; start += WRITE_BYTES) {
         Object.assign(reader, { isSending: true, isSilent: false, beats: 0 });
-        // a copy, because a byte stream takes the buffer of each chunk
-        yield bytes.slice(start, start + WRITE_BYTES);
+        // a copy of a part, because a byte stream takes the buffer of each chunk
+        yield bytes.byteLength > WRITE_BYTES ? bytes.slice(start, start + WRITE_BYTES) : bytes;
         Object.assign(reader, { isSending: false, beats: 0 });
         if (reader.hasLeft) return;
       }

@@ -64,6 +64,7 @@ export function resumableStreams<Env = unknown>(options: ResumableStreamsOptions
   checkNames("resumableStreams", options, ["idleTimeoutMs", "retentionMs", "maxBytes", "maxPerUser"]);
   let maxOpen: number | undefined;
   const jobs = createJobs({
+    plugin: "resumableStreams",
     kind: "streams",
     eventJob: "chat",
     isStream: true,
