@@ -45,10 +45,10 @@ const findPresent = (parent: Fields, ...names: readonly string[]) =>
 
 /** Suggests the function that accepts the model. */
 const suggestFunction = ({ value }: Broken) => {
-  const isIn = (models: object) => typeof value === "string" && Object.hasOwn(models, value);
-  if (isIn(chatModels)) return `${value} is a chat model: use streamChat or completeChat`;
-  if (isIn(imageModels)) return `${value} is an image model: use generateImages`;
-  return isIn(videoModels) ? `${value} is a video model: use createVideoTask` : undefined;
+  const hasModel = (models: object) => typeof value === "string" && Object.hasOwn(models, value);
+  if (hasModel(chatModels)) return `${value} is a chat model: use streamChat or completeChat`;
+  if (hasModel(imageModels)) return `${value} is an image model: use generateImages`;
+  return hasModel(videoModels) ? `${value} is a video model: use createVideoTask` : undefined;
 };
 
 const chat: Readonly<Record<string, (broken: Broken) => string | undefined>> = {

@@ -10,13 +10,13 @@ import type { CreationReporter } from "./task-state.js";
  * gateway may have received it. If the result of a request is unknown, the same input reuses its idempotency key and
  * body.
  *
- * @param createRequest creates the request from an input, e.g. reads a file. @default the input is the request
+ * @param createRequest creates the request from an input, e.g. reads a file
  */
 export function sendOnce<Input, Request, Handle>(
   client: Client,
   read: () => StoreRequestOptions,
   send: (client: Client, request: Request, options: RequestOptions) => Promise<Handle>,
-  createRequest = async (input: Input, _: CreationReporter) => input as unknown as Request,
+  createRequest: (input: Input, reporter: CreationReporter) => Promise<Request>,
 ): (input: Input) => (reporter: CreationReporter) => Promise<Handle> {
   /** The last request, if its result is unknown. */
   let lost: { readonly input: Input; readonly request: Request; readonly idempotencyKey: string } | undefined;
