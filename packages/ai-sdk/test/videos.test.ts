@@ -158,7 +158,7 @@ describe("a video", () => {
     expect(gateway.requests).toEqual([]);
   });
 
-  test("A request to a model without sound has no field for audio", async () => {
+  test("A request to a model of silent videos omits the field for audio", async () => {
     const { sluice, gateway } = open();
     await startVideo({
       model: sluice.videoModel("gamma-video-1-0-pro-fast-251015"),

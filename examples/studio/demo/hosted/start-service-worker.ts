@@ -40,7 +40,7 @@ function requestStart(worker: ServiceWorker): Promise<Started> {
   });
 }
 
-/** Waits until the Service Worker controls the page. After a reload with Shift the page has no controller at first. */
+/** Waits until the Service Worker controls the page. After a reload with Shift, the page starts without a controller. */
 async function waitForControl(container: ServiceWorkerContainer): Promise<void> {
   while (!container.controller)
     await new Promise((resolve) => container.addEventListener("controllerchange", resolve, { once: true }));

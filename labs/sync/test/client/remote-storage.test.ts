@@ -71,7 +71,7 @@ describe("A conversation on two devices", () => {
   });
 });
 
-test("A message that one device finishes survives its removal on a device that has not seen its end", async () => {
+test("A message stays if one device finishes it and another device, which shows it unfinished, removes it", async () => {
   const server = createSyncServer();
   const phone = createDevice(server);
   const [one, two] = [phone.openTab(), createDevice(server).openTab()];

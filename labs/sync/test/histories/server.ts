@@ -80,7 +80,7 @@ export function openServer(database: HistoryDatabase, { gateway, turns }: Histor
       });
       return () => restart(restore);
     },
-    /** Waits until no request and no turn is in progress: three rounds in a row in which nothing happens. */
+    /** Waits for requests and turns: until three rounds in a row have found none. */
     async settle() {
       for (let quiet = 0; quiet < 3; ) {
         await changing;
