@@ -21,6 +21,8 @@ import { createRandom, pickBetween } from "../simulation/random.ts";
  */
 
 const SEED = 20_261_126;
+/** Faults of the network per request: the batch gives up after four. */
+const MAX_FAULTS = 3;
 const program = fileURLToPath(new URL("../support/batch-program.ts", import.meta.url));
 let close: () => Promise<unknown> = async () => {};
 beforeEach(() => {
@@ -80,6 +82,7 @@ interface Printed {
 async function openGateway({ isIdempotent }: { readonly isIdempotent: boolean }) {
   const emulator = createEmulator({ speed: Infinity, maxRequests: 5000 });
   const random = createRandom(SEED, "network");
+  const faultsByKey = new Map<string, number>();
   const clientOptions = {
     baseURL: "https://gateway.example",
     apiKey: () => "sk-0123456789",
@@ -97,7 +100,8 @@ async function openGateway({ isIdempotent }: { readonly isIdempotent: boolean })
   });
   const serve = toNodeHandler((request) => proxy.fetch(request));
   const server: Server = createServer((incoming, outgoing) => {
-    const fault = incoming.method === "POST" ? pickBetween(random, 0, 99) : 100;
+    const fault = incoming.method === "POST" ? pickFault(incoming.headers["idempotency-key"]) : undefined;
+    if (fault === undefined) return serve(incoming, outgoing);
     if (fault < 3) return void outgoing.writeHead(500).end("a load balancer");
     if (fault < 6) return void outgoing.writeHead(429, { "retry-after": "0" }).end("{}");
     if (fault < 10) loseResponse(outgoing);
@@ -111,6 +115,15 @@ async function openGateway({ isIdempotent }: { readonly isIdempotent: boolean })
     await rm(folder, { recursive: true });
   };
   return { emulator, folder, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+
+  /** Picks a number below 100; undefined after `MAX_FAULTS` faults of a request. */
+  function pickFault(key: string | string[] | undefined): number | undefined {
+    const faults = faultsByKey.get(String(key)) ?? 0;
+    if (faults === MAX_FAULTS) return undefined;
+    const fault = pickBetween(random, 0, 99);
+    if (fault < 13) faultsByKey.set(String(key), faults + 1);
+    return fault;
+  }
 
   /** A gateway that is busy now and then. */
   async function toGateway(request: Request): Promise<Response> {
