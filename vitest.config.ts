@@ -14,7 +14,7 @@ import proxy from "./packages/worker-proxy/vitest.config.ts";
 import { chromiumFlags, findChromium } from "./scripts/chromium.ts";
 import { aliases } from "./scripts/sources.ts";
 import Sequencer from "./scripts/test/sequencer.ts";
-import { filterTier, isLaterTier, isNightly, needsBuild, type Tier } from "./scripts/test/tiers.ts";
+import { filterTier, isFirstTier, isNightly, needsBuild, type Tier } from "./scripts/test/tiers.ts";
 import { frameworkPlugins } from "./tests/recipes/plugins.ts";
 import { createConformanceData } from "./tests/support/conformance.ts";
 
@@ -55,7 +55,7 @@ const onClock = [
 function limitTime(project: ViteUserConfig): ViteUserConfig {
   const usual = onClock.includes(String(project.test?.name)) ? 5000 : 30_000;
   // the slowest test takes 38 s alone on two cores
-  const testTimeout = isLaterTier ? 120_000 : usual;
+  const testTimeout = isFirstTier ? usual : 120_000;
   const limits = { testTimeout, hookTimeout: 60_000, expect: { poll: { timeout: (testTimeout * 2) / 3 } } };
   return { ...project, test: { ...project.test, ...limits } };
 }

@@ -109,7 +109,7 @@ async function runTier(tier: "quick" | Tier): Promise<void> {
   const crashes = new Set(read.crashes.map(({ failure }) => failure));
   failures.push(...read.failures.filter((failure) => !crashes.has(failure)));
   files.push(...read.files);
-  if (mode === "ci" && failed.length <= MAX_RERUNS) for (const file of failed) await runAgain(file);
+  if (mode === "ci" && failed.length <= MAX_RERUNS) for (const file of failed) await runAgain(file, tier);
   for (const crash of read.crashes) await runCrashedAgain(crash, tier);
   failures.push(...files.flatMap((file) => file.failures.splice(0)));
 }
@@ -154,8 +154,8 @@ async function repeat(count: number, chosen: readonly string[]): Promise<void> {
 }
 
 /** Runs a failed file once more, alone. If it passes, its failures are listed as flaky. */
-async function runAgain(file: FileResult): Promise<void> {
-  const results = await runAlone(["--project", file.project, file.file], env);
+async function runAgain(file: FileResult, tier: string): Promise<void> {
+  const results = await runAlone(["--project", file.project, file.file], { ...env, SLUICE_TIER: tier });
   if (!results) return;
   flaky.push(...file.failures.splice(0));
   file.passed = results.reduce((sum, { passed }) => sum + passed, 0);

@@ -22,8 +22,8 @@ export function needsBuild(project: string): boolean {
 const chosen = tiers.find((tier) => tier === process.env["SLUICE_TIER"]);
 
 export const isNightly = chosen === "nightly";
-/** True in the tiers after `pnpm test`. */
-export const isLaterTier = chosen === "ci" || chosen === "nightly";
+/** False if a test of a later tier may run, which may take longer. */
+export const isFirstTier = chosen === "test";
 
 /** Returns a project with the files of the chosen tier, or no project if it has no such files. */
 export function filterTier<Project extends ViteUserConfig>(
